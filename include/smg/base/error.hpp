@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace smg {
+
+/// Every way in which the gateway itself can fail a request. What a client, a metric, the retry rule
+/// and a circuit breaker make of each is in one table, `row()`.
+enum class ErrorCode : std::uint8_t {
+  // The client's fault.
+  BadRequest,           ///< framing or a head that cannot be read (RFC 9112)
+  BodyStalled,          ///< no body bytes for --stream-body-stall-timeout-secs
+  BodyAborted,          ///< the upload ended before its announced end
+  BodyTooLarge,         ///< the body grew past --max-payload-size
+  BodyUnreadable,       ///< malformed chunked coding
+  JsonSyntax,           ///< the body is not one valid JSON document
+  JsonData,             ///< a required field is missing or a field has the wrong type
+  JsonRange,            ///< a value is out of its range
+  NotJson,              ///< Content-Type does not say JSON
+  ContentCoding,        ///< a buffered body with a Content-Encoding other than identity
+  ModelNotFound,        ///< no worker serves the model
+  InvalidTargetWorker,  ///< x-smg-target-worker names no worker
+  // The fleet's state.
+  NoAvailableWorkers,  ///< workers exist, but none may be selected now
+  NoWorkers,           ///< a proxied endpoint with nobody to ask
+  // A worker's fault.
+  UpstreamConnect,           ///< refused, reset, closed or not HTTP before a response
+  UpstreamTimeout,           ///< no response in time
+  UpstreamBodyFailed,        ///< the response broke off while it was read whole
+  UpstreamResponseTooLarge,  ///< the response is larger than --max-payload-size
+  // Ours.
+  LocalResources,  ///< out of descriptors or ports; never charged to a worker
+  ClientGone,      ///< nobody is left to answer
+  Aborted,         ///< cut off by shutdown
+  Internal,
+};
+
+/// Whose fault an error is, and so what a circuit breaker and the retry rule make of it.
+enum class Fault : std::uint8_t { Client, Fleet, Worker, Gateway };
+
+/// What the rest of the program needs to know about an ErrorCode.
+struct ErrorRow {
+  int status;                    ///< HTTP status towards the client
+  std::string_view wire_code;    ///< `error.code` and X-SMG-Error-Code; empty: neither is sent
+  Fault fault;
+  std::string_view error_type;   ///< label of smg_router_request_errors_total
+};
+
+/// The table row of a code. Defined for every enumerator.
+[[nodiscard]] const ErrorRow& row(ErrorCode code) noexcept;
+
+/// An error on its way from where it arises to where it is rendered. `message` is shown to clients:
+/// it names a worker by its id or URL without user info, and never holds body text or credentials.
+struct GatewayError {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;
+  /// Overrides the table's status: a timeout while a response was read is 504, not 502.
+  int status_override = 0;
+  /// Whole seconds for a Retry-After field; 0: none.
+  int retry_after_seconds = 0;
+
+  [[nodiscard]] int status() const noexcept {
+    return status_override != 0 ? status_override : row(code).status;
+  }
+};
+
+}  // namespace smg

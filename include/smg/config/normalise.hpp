@@ -1,0 +1,12 @@
+#pragma once
+
+#include <smg/config/gateway_config.hpp>
+
+namespace smg::config {
+
+/// Brings values that have several spellings into one: addresses without brackets, worker URLs as
+/// in ruling 20 and each only once, header names in lower case. Invalid values stay as they are,
+/// for validate() to name.
+void normalise(GatewayConfig& config);
+
+}  // namespace smg::config

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+
+#include <smg/base/result.hpp>
+#include <smg/http/message.hpp>
+#include <smg/net/io_thread.hpp>
+
+namespace smg::http {
+
+/// A response head of the gateway's making: what `ClientExchange::write_head` sends. Connection, framing
+/// and Date fields are the connection's own business and not among the fields.
+struct ClientResponse {
+  int status = 200;
+  Fields fields;
+};
+
+/// One request of a client and our response to it, whatever the protocol version: the waist between
+/// connections and relays. Lives on one IoThread.
+///
+/// The response goes through a bounded queue: `write_*` hand bytes to the kernel as far as it takes them
+/// and queue copies of the rest. Whoever writes asks `queue_full()` after each piece and waits when it is:
+/// that is the page's bounded channel of 32 chunks between the upstream reader and the client.
+class ClientExchange {
+ public:
+  static constexpr std::size_t kMaxQueuedChunks = 32;
+
+  virtual ~ClientExchange() = default;
+
+  [[nodiscard]] virtual const RequestHead& head() const noexcept = 0;
+  [[nodiscard]] virtual net::IoThread& thread() noexcept = 0;
+
+  /// Reads the next body bytes into `into`, waiting for the client as long as it takes; 0 at the body's
+  /// end. Sends `100 Continue` first where the client waits for it. Errors: BodyAborted (the client left
+  /// in mid-body), BodyUnreadable (broken chunked coding), Aborted (after `cancel_read`).
+  [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
+
+  /// The request's body has been read to its end.
+  [[nodiscard]] virtual bool body_ended() const noexcept = 0;
+
+  /// Ends a pending `read_body`, and all later ones, with Aborted.
+  virtual void cancel_read() noexcept = 0;
+
+  /// Queues the response head; it leaves with the first body bytes or at `flush`.
+  virtual void write_head(const ClientResponse& response, BodyLength length) = 0;
+  virtual void flush() = 0;
+
+  /// Writes body bytes; `last` completes the response. An empty piece that is not last does nothing.
+  virtual void write_body(std::string_view bytes, bool last) = 0;
+
+  [[nodiscard]] virtual bool queue_full() const noexcept = 0;
+
+  /// Waits until the queue has room. False: the client is gone.
+  [[nodiscard]] virtual net::Task<bool> wait_for_room() = 0;
+
+  /// Waits until the kernel has taken every byte. False: the client is gone.
+  [[nodiscard]] virtual net::Task<bool> wait_until_drained() = 0;
+
+  [[nodiscard]] virtual bool head_written() const noexcept = 0;
+
+  /// The client has left, or the exchange was cut off by `abort`.
+  [[nodiscard]] virtual bool gone() const noexcept = 0;
+
+  /// Called once when that happens, from the event loop; replaces an earlier callback. Must not destroy
+  /// anything of the exchange.
+  virtual void on_gone(std::function<void()> callback) = 0;
+
+  /// Cuts the exchange off. Idempotent; pending waits end.
+  virtual void abort() noexcept = 0;
+
+  [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t bytes_sent() const noexcept = 0;
+};
+
+/// What a server connection calls for each request; returns when the response is written or given up.
+class RequestHandler {
+ public:
+  virtual ~RequestHandler() = default;
+  [[nodiscard]] virtual net::Task<> handle(ClientExchange& client) = 0;
+};
+
+}  // namespace smg::http

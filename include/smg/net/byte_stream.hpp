@@ -1,0 +1,65 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace smg::net {
+
+/// What one non-blocking read or write came to.
+struct IoResult {
+  enum class Status : std::uint8_t {
+    Done,        ///< `bytes` were moved
+    WouldBlock,  ///< none now; ask for readiness
+    End,         ///< the peer sent its last byte (reads only)
+    Failed,      ///< `error` is an errno value
+  };
+  Status status;
+  std::size_t bytes = 0;
+  int error = 0;
+};
+
+/// Told about readiness, on the stream's IoThread and directly below its event loop.
+class StreamObserver {
+ public:
+  virtual void on_readable() = 0;
+  virtual void on_writable() = 0;
+
+ protected:
+  ~StreamObserver() = default;
+};
+
+/// A connected byte stream, plain or TLS, that never blocks and owns no buffer: readiness is announced,
+/// and whoever is told reads into memory of its own choice. Lives on one IoThread.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  /// At most one observer; nullptr for none. Not called back inside any method of the stream.
+  virtual void observe(StreamObserver* observer) noexcept = 0;
+
+  [[nodiscard]] virtual IoResult read(std::span<char> into) noexcept = 0;
+  [[nodiscard]] virtual IoResult write(std::span<const iovec> from) noexcept = 0;
+
+  /// Asks for one `on_readable()` as soon as a read would not block. Idempotent until it is called.
+  virtual void await_readable() = 0;
+  virtual void await_writable() = 0;
+
+  /// Whether the peer has closed or failed the stream, without taking a byte from it.
+  [[nodiscard]] virtual bool peer_closed() noexcept = 0;
+
+  /// Sends the peer the end of our bytes; reading goes on.
+  virtual void shutdown_write() noexcept = 0;
+  virtual void close() noexcept = 0;
+
+  /// Makes the coming close a reset, so that the peer cannot take our bytes for complete.
+  virtual void reset_on_close() noexcept = 0;
+
+  /// Gives up the descriptor, with nothing pending, so that another thread can take it over; -1 if the
+  /// stream cannot move.
+  [[nodiscard]] virtual int release() noexcept = 0;
+};
+
+}  // namespace smg::net

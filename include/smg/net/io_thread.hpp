@@ -1,0 +1,82 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <smg/net/asio.hpp>
+#include <smg/net/deadline_queue.hpp>
+#include <smg/net/task_group.hpp>
+
+namespace smg::net {
+
+/// One event loop and what belongs to it. All members but `post` are used on the loop's own thread (or
+/// before it starts). Connections never leave the thread they were given to.
+class IoThread {
+ public:
+  explicit IoThread(unsigned index);
+  ~IoThread();
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  /// Runs `work` on the loop. Safe from any thread.
+  void post(std::function<void()> work);
+
+  [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
+  [[nodiscard]] asio::io_context& context() noexcept { return context_; }
+  [[nodiscard]] DeadlineQueue& deadlines() noexcept { return deadlines_; }
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+  /// Tasks that live as long as the loop; joined by whoever stops it.
+  [[nodiscard]] TaskGroup& tasks() noexcept { return tasks_; }
+
+  /// Read buffer shared by everything on this thread: what is in it is valid up to the next suspension
+  /// of the coroutine that filled it. Idle connections therefore hold no read buffer at all.
+  [[nodiscard]] std::span<char> scratch() noexcept { return {scratch_.get(), kScratchBytes}; }
+
+  static constexpr std::size_t kScratchBytes = 256 * 1024;
+
+  /// Runs the loop on the calling thread until `stop`.
+  void run();
+  void stop();
+
+ private:
+  struct Timer;
+
+  unsigned index_;
+  asio::io_context context_;
+  asio::executor_work_guard<Executor> work_;
+  DeadlineQueue deadlines_;
+  std::unique_ptr<Timer> timer_;
+  std::unique_ptr<char[]> scratch_;
+  TaskGroup tasks_;
+};
+
+/// Suspends for `duration`, or until `gate` is opened by somebody else.
+[[nodiscard]] Task<> sleep_or_wake(IoThread& thread, Gate& gate, Duration duration);
+
+/// The threads of the process, started together and joined together.
+class IoThreads {
+ public:
+  explicit IoThreads(unsigned count);
+  ~IoThreads();
+
+  void start();
+  /// Stops every loop and joins the threads. Idempotent.
+  void stop();
+
+  [[nodiscard]] std::size_t size() const noexcept { return loops_.size(); }
+  [[nodiscard]] IoThread& operator[](std::size_t index) noexcept { return *loops_[index]; }
+
+  /// Runs `work(thread)` on every loop.
+  void post_to_all(const std::function<void(IoThread&)>& work);
+
+ private:
+  std::vector<std::unique_ptr<IoThread>> loops_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace smg::net

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <smg/observability/worker_series.hpp>
+
+namespace smg::observability {
+
+/// What tells one router series from another. The strings need to live only for the call.
+struct RouterLabels {
+  std::string_view model;     ///< a registered id, or `unknown` (ruling 29)
+  std::string_view endpoint;  ///< RouteFacts::endpoint
+  bool streaming = false;  ///< a response to `"stream": true`; label of smg_router_requests_total
+};
+
+/// The gateway's metrics, one method for each event. Owned by the composition root, one for the
+/// process.
+///
+/// Thread-safe. After the first sample of a series, an event takes no lock and allocates nothing,
+/// except that histograms hold a short lock of their own. A series is in the exposition from its
+/// first sample on. Series are kept for ever, so the caller bounds the values of labels: route
+/// templates for paths, the usual methods or `OTHER`, registered models, codes of the gateway
+/// itself.
+class Metrics {
+ public:
+  /// An elapsed time; every std::chrono duration converts.
+  using Elapsed = std::chrono::duration<double>;
+
+  /// `duration_buckets`: upper bounds in seconds, ascending, of all histograms but that of
+  /// backoffs. `version`: label of smg_build_info.
+  Metrics(const std::vector<double>& duration_buckets, std::string_view version);
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+  ~Metrics();
+
+  /// smg_http_requests_total: a request matched the route template `path`.
+  void count_http_request(std::string_view method, std::string_view path);
+  /// smg_http_responses_total. `error_code`: the gateway's own X-SMG-Error-Code, else empty.
+  void count_http_response(std::string_view path, int status, std::string_view error_code);
+  /// smg_http_request_duration_seconds: until the response head.
+  void observe_http_duration(std::string_view method, std::string_view path, Elapsed elapsed);
+  /// smg_http_connections_active: requests, not connections, in service until their last byte.
+  void http_request_began();
+  void http_request_ended();
+
+  /// smg_router_requests_total: once for each request, whatever the number of attempts.
+  void count_router_request(const RouterLabels& labels);
+  /// smg_router_request_duration_seconds: successes only; `streaming` is not a label.
+  void observe_router_duration(const RouterLabels& labels, Elapsed elapsed);
+  /// smg_router_ttft_seconds: until the first byte of a streamed answer; `streaming` is not a
+  /// label.
+  void observe_ttft(const RouterLabels& labels, Elapsed elapsed);
+  /// smg_router_request_errors_total. `error_type`: ErrorRow::error_type.
+  void count_router_error(const RouterLabels& labels, std::string_view error_type);
+  /// smg_router_upstream_responses_total: one for each attempt, failures made here included.
+  void count_upstream_response(int status, std::string_view error_code);
+  /// smg_router_request_body_path_total: one for each request on an eligible route.
+  void count_body_path(std::string_view path, std::string_view reason);
+  /// smg_router_request_buffers_released_early_bytes_total; 0 bytes make no sample.
+  void add_released_bytes(std::uint64_t bytes);
+  /// smg_router_upstream_send_retries_total: the one-shot resend.
+  void count_send_retry();
+
+  /// smg_worker_selection_total: one for each attempt that found a worker.
+  void count_worker_selection(std::string_view model, std::string_view policy);
+  /// smg_worker_errors_total.
+  void count_worker_error(std::string_view error_type);
+  /// smg_worker_health_checks_total.
+  void count_health_check(bool success);
+  /// smg_worker_retries_total: one for each repeated attempt.
+  void count_retry(std::string_view endpoint);
+  /// smg_worker_retries_exhausted_total: the last attempt failed too.
+  void count_retries_exhausted(std::string_view endpoint);
+  /// smg_worker_retry_backoff_seconds. `attempt`: number of the coming repetition, from 1.
+  void observe_retry_backoff(std::uint32_t attempt, Elapsed backoff);
+  /// smg_worker_pool_size: workers registered for the model; 0 stays visible.
+  void set_worker_pool_size(std::string_view model, std::uint64_t workers);
+  /// The series of one worker. The handle may outlive the Metrics.
+  [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
+
+  /// All families that have a sample, in the text format 0.0.4 of Prometheus.
+  [[nodiscard]] std::string exposition() const;
+
+ private:
+  struct Families;
+
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace smg::observability

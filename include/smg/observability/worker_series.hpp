@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace smg::observability {
+
+/// States of a worker's circuit breaker; the numbers are the values of smg_worker_cb_state.
+enum class CircuitState : std::uint8_t { Closed = 0, Open = 1, HalfOpen = 2 };
+
+inline constexpr std::size_t kCircuitStateCount = 3;
+
+/// The label of a state: `closed`, `open` or `half_open`.
+[[nodiscard]] constexpr std::string_view name_of(CircuitState state) noexcept {
+  constexpr std::string_view kNames[kCircuitStateCount] = {"closed", "open", "half_open"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+class WorkerFamilies;
+struct WorkerSlot;
+
+/// The series that carry one worker's URL. They are in the exposition, gauges from 0 on, for as
+/// long as a handle of that URL lives, and leave with the last one (ruling 29).
+///
+/// Handles of one URL may overlap, when a worker is registered again while its former self drains.
+/// Counters and active requests then add up; the other gauges show what the newest handle says.
+///
+/// Thread-safe; nothing here locks or allocates, but for the first sample of a counter.
+class WorkerSeries {
+ public:
+  /// For Metrics::open_worker_series.
+  WorkerSeries(std::shared_ptr<WorkerFamilies> families, std::string_view url);
+  WorkerSeries(const WorkerSeries&) = delete;
+  WorkerSeries& operator=(const WorkerSeries&) = delete;
+  ~WorkerSeries();
+
+  /// smg_worker_requests_active: a request was dispatched to the worker, or its response has ended.
+  void request_began() noexcept;
+  void request_ended() noexcept;
+
+  void set_health(bool healthy) noexcept;               ///< smg_worker_health
+  void set_http2(bool http2) noexcept;                  ///< smg_worker_http2
+  void set_circuit_state(CircuitState state) noexcept;  ///< smg_worker_cb_state
+  /// smg_worker_cb_consecutive_failures and smg_worker_cb_consecutive_successes
+  void set_consecutive_failures(std::uint64_t failures) noexcept;
+  void set_consecutive_successes(std::uint64_t successes) noexcept;
+  /// smg_worker_cb_transitions_total
+  void count_circuit_transition(CircuitState from, CircuitState to);
+  /// smg_worker_cb_outcomes_total
+  void count_circuit_outcome(bool success);
+
+ private:
+  [[nodiscard]] bool speaks_for_worker() const noexcept;
+
+  std::shared_ptr<WorkerFamilies> families_;
+  WorkerSlot* slot_;                     ///< shared by the handles of one URL
+  std::atomic<std::int64_t> active_{0};  ///< this handle's share of the gauge
+};
+
+}  // namespace smg::observability

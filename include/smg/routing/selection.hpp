@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include <smg/base/result.hpp>
+#include <smg/routing/worker_table.hpp>
+
+namespace smg::routing {
+
+/// A worker chosen for one attempt: counted as in flight, and with a permit of its breaker to be settled.
+class Selection {
+ public:
+  Selection(WorkerPtr worker, CircuitBreaker::Permit permit)
+      : worker_(std::move(worker)), permit_(permit), load_(*worker_) {}
+  ~Selection() { settle(Outcome::None); }
+  Selection(const Selection&) = delete;
+  Selection& operator=(const Selection&) = delete;
+
+  [[nodiscard]] Worker& worker() const noexcept { return *worker_; }
+
+  /// Tells the breaker how it went. Only the first call counts; without one it is told nothing.
+  void settle(Outcome outcome) {
+    if (std::exchange(settled_, true)) return;
+    worker_->breaker().record(permit_, outcome, std::chrono::steady_clock::now());
+  }
+
+ private:
+  WorkerPtr worker_;
+  CircuitBreaker::Permit permit_;
+  LoadGuard load_;
+  bool settled_ = false;
+};
+
+/// Chooses a worker of `pool`: healthy, with a breaker that permits, and not among `avoid` while there is
+/// another (ruling 16); among those the pool's policy decides. Errors: NoAvailableWorkers, with the time
+/// after which asking again may help (ruling 17).
+[[nodiscard]] Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table,
+                                                               const ModelPool& pool,
+                                                               const RoutingRequest& request,
+                                                               std::span<Worker* const> avoid,
+                                                               TimePoint now);
+
+}  // namespace smg::routing

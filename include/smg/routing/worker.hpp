@@ -1,0 +1,114 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/observability/worker_series.hpp>
+#include <smg/routing/circuit_breaker.hpp>
+
+namespace smg::upstream {
+class HostPool;
+}
+
+namespace smg::routing {
+
+enum class WorkerStatus : std::uint8_t { Pending, Ready, NotReady, Failed, Draining };
+
+/// The word in `GET /workers`.
+[[nodiscard]] constexpr std::string_view name_of(WorkerStatus status) noexcept {
+  constexpr std::string_view kNames[] = {"pending", "ready", "not_ready", "failed", "draining"};
+  return kNames[static_cast<std::size_t>(status)];
+}
+
+/// A model that a worker serves: the canonical id, and further names that clients may use for it.
+struct ServedModel {
+  std::string id;
+  std::vector<std::string> aliases;
+};
+
+/// What is fixed about a worker from its registration on.
+struct WorkerFacts {
+  std::string id;   ///< a UUID
+  std::string url;  ///< normalised
+  std::vector<ServedModel> models;
+  std::map<std::string, std::string> labels;
+  std::string api_key;  ///< a secret: sent to the worker only
+  std::string runtime_type = "unspecified";
+  std::uint32_t priority = 50;
+  double cost = 1.0;
+  bool mutates_body = false;  ///< a data-parallel rank is written into its requests
+  config::Seconds request_timeout{1800};
+  config::Seconds drain_settle{5};
+  config::Health health;
+  config::CircuitBreaker circuit_breaker;
+};
+
+/// A registered worker: fixed facts, and the counters that all io threads share. Thread-safe.
+class Worker {
+ public:
+  Worker(WorkerFacts facts, std::shared_ptr<upstream::HostPool> pool,
+         std::unique_ptr<observability::WorkerSeries> series)
+      : facts_(std::move(facts)),
+        pool_(std::move(pool)),
+        series_(std::move(series)),
+        breaker_(facts_.circuit_breaker, *series_) {}
+
+  [[nodiscard]] const WorkerFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] const std::string& url() const noexcept { return facts_.url; }
+  [[nodiscard]] upstream::HostPool& pool() const noexcept { return *pool_; }
+  [[nodiscard]] CircuitBreaker& breaker() noexcept { return breaker_; }
+  [[nodiscard]] const CircuitBreaker& breaker() const noexcept { return breaker_; }
+
+  [[nodiscard]] WorkerStatus status() const noexcept {
+    return status_.load(std::memory_order_relaxed);
+  }
+  void set_status(WorkerStatus status) noexcept {
+    status_.store(status, std::memory_order_relaxed);
+    series_->set_health(status == WorkerStatus::Ready);
+  }
+  [[nodiscard]] bool healthy() const noexcept { return status() == WorkerStatus::Ready; }
+
+  /// Requests in flight through this gateway.
+  [[nodiscard]] std::uint32_t load() const noexcept {
+    return load_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  friend class LoadGuard;
+
+  const WorkerFacts facts_;
+  const std::shared_ptr<upstream::HostPool> pool_;
+  const std::unique_ptr<observability::WorkerSeries> series_;
+  CircuitBreaker breaker_;
+  std::atomic<WorkerStatus> status_{WorkerStatus::Pending};
+  alignas(64) std::atomic<std::uint32_t> load_{0};
+};
+
+using WorkerPtr = std::shared_ptr<Worker>;
+
+/// Counts one request in flight for as long as it lives.
+class LoadGuard {
+ public:
+  explicit LoadGuard(Worker& worker) noexcept : worker_(worker) {
+    worker_.load_.fetch_add(1, std::memory_order_relaxed);
+    worker_.series_->request_began();
+  }
+  ~LoadGuard() {
+    worker_.series_->request_ended();
+    worker_.load_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  LoadGuard(const LoadGuard&) = delete;
+  LoadGuard& operator=(const LoadGuard&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
+}  // namespace smg::routing

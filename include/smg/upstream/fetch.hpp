@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::upstream {
+
+/// A small request of the gateway's own: probes, health checks, management calls.
+struct FetchRequest {
+  std::string method = "GET";
+  std::string target;
+  std::string api_key;  ///< sent as a Bearer credential unless empty
+  std::string authorization;  ///< sent as it is instead, unless empty
+  std::string body;
+  std::string content_type;
+};
+
+struct FetchedResponse {
+  int status = 0;
+  std::string content_type;
+  std::string body;
+
+  /// 2xx: redirects are never followed, and count as a failure (ruling 9).
+  [[nodiscard]] bool ok() const noexcept { return status >= 200 && status < 300; }
+};
+
+/// One exchange over the worker's own pool, resent once if the send fails before any response. The body
+/// is read up to `limit` bytes. Errors: as of HostPool::open and UpstreamExchange, UpstreamTimeout after
+/// `timeout`, UpstreamResponseTooLarge; Aborted after `abort`.
+[[nodiscard]] net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread,
+                                                       std::shared_ptr<HostPool> pool,
+                                                       FetchRequest request, net::Duration timeout,
+                                                       std::size_t limit, net::AbortSwitch& abort);
+
+}  // namespace smg::upstream

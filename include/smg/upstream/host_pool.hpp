@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/net/tcp_stream.hpp>
+#include <smg/upstream/upstream_exchange.hpp>
+
+namespace smg::upstream {
+
+class H1UpstreamConnection;
+
+/// The connection settings of a worker: the flags, with its `http_pool` block over them (the page,
+/// "Connection Pools"). `timeout_secs` is a limit of each request and not of a connection.
+struct PoolSettings {
+  config::Seconds idle_timeout{3};  ///< 0: idle connections are kept for ever
+  std::uint64_t max_idle = 500;     ///< idle connections kept per host
+  config::Seconds connect_timeout{10};
+
+  bool operator==(const PoolSettings&) const = default;
+};
+
+/// Where a worker listens.
+struct Origin {
+  std::string host;  ///< IPv6 literals without brackets
+  std::uint16_t port = 80;
+  std::string authority;  ///< the Host value: brackets as needed, port unless it is the default
+
+  bool operator==(const Origin&) const = default;
+};
+
+/// The HTTP/1.1 connections to one host under one set of settings, shared by all io threads. Each thread
+/// keeps its own idle connections and takes them without a lock; a thread that has none left takes over
+/// one of another thread's before it opens a new one.
+class HostPool : public std::enable_shared_from_this<HostPool> {
+ public:
+  HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings);
+  ~HostPool();
+  HostPool(const HostPool&) = delete;
+  HostPool& operator=(const HostPool&) = delete;
+
+  /// An idle connection, or a new one. Errors: as of net::connect_tcp.
+  [[nodiscard]] net::Task<Result<UpstreamExchangePtr>> open(net::IoThread& thread,
+                                                            net::AbortSwitch& abort);
+
+  /// Closes all idle connections, and the others behind their exchanges. From any thread.
+  void retire();
+
+  [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
+  [[nodiscard]] const PoolSettings& settings() const noexcept { return settings_; }
+
+ private:
+  friend class H1UpstreamConnection;
+  using Connection = std::unique_ptr<H1UpstreamConnection>;
+
+  /// The idle connections of one thread, the last used last. `count` is read by other threads.
+  struct Shard {
+    std::vector<Connection> idle;
+    std::atomic<std::size_t> count{0};
+  };
+
+  [[nodiscard]] Connection take_idle(net::IoThread& thread);
+  [[nodiscard]] net::Task<Connection> take_over(net::IoThread& thread);
+  void put_back(Connection connection);
+  void drop_idle(H1UpstreamConnection& connection);
+  void close_all_idle(net::IoThread& thread);
+  [[nodiscard]] Connection remove(Shard& shard, std::size_t index);
+
+  net::IoThreads& threads_;
+  const Origin origin_;
+  const PoolSettings settings_;
+  std::vector<Shard> shards_;
+  std::atomic<std::size_t> idle_total_{0};
+  std::atomic<bool> retired_{false};
+};
+
+/// All pools, by host and settings: workers with the same of both share one.
+class PoolDirectory {
+ public:
+  explicit PoolDirectory(net::IoThreads& threads) : threads_(threads) {}
+
+  /// The pool for these settings, made if there is none. From any thread.
+  [[nodiscard]] std::shared_ptr<HostPool> find_or_create(const Origin& origin,
+                                                         const PoolSettings& settings);
+
+ private:
+  net::IoThreads& threads_;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<HostPool>> pools_;
+};
+
+}  // namespace smg::upstream

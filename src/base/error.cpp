@@ -1,0 +1,60 @@
+#include <smg/base/error.hpp>
+
+namespace smg {
+
+const ErrorRow& row(ErrorCode code) noexcept {
+  static constexpr ErrorRow kBadRequest{400, "", Fault::Client, "validation_error"};
+  static constexpr ErrorRow kBodyStalled{408, "request_body_stalled", Fault::Client, "timeout"};
+  static constexpr ErrorRow kBodyAborted{400, "request_body_aborted", Fault::Client,
+                                         "validation_error"};
+  static constexpr ErrorRow kBodyTooLarge{413, "request_body_too_large", Fault::Client,
+                                          "validation_error"};
+  static constexpr ErrorRow kNotJson{415, "", Fault::Client, "validation_error"};
+  static constexpr ErrorRow kContentCoding{415, "unsupported_content_encoding", Fault::Client,
+                                           "validation_error"};
+  static constexpr ErrorRow kModelNotFound{404, "model_not_found", Fault::Fleet, "no_workers"};
+  static constexpr ErrorRow kInvalidTarget{400, "invalid_target_worker", Fault::Client,
+                                           "validation_error"};
+  static constexpr ErrorRow kNoAvailable{503, "no_available_workers", Fault::Fleet, "no_workers"};
+  static constexpr ErrorRow kNoWorkers{503, "no_workers", Fault::Fleet, "no_workers"};
+  static constexpr ErrorRow kConnect{502, "call_upstream_request_error", Fault::Worker,
+                                     "backend_error"};
+  static constexpr ErrorRow kTimeout{504, "call_upstream_timeout", Fault::Worker, "timeout"};
+  static constexpr ErrorRow kBodyFailed{502, "read_response_body_failed", Fault::Worker,
+                                        "backend_error"};
+  static constexpr ErrorRow kTooLarge{502, "upstream_response_too_large", Fault::Worker,
+                                      "backend_error"};
+  static constexpr ErrorRow kResources{503, "local_resources_exhausted", Fault::Gateway,
+                                       "internal_error"};
+  static constexpr ErrorRow kGone{499, "", Fault::Client, "client_disconnected"};
+  static constexpr ErrorRow kAborted{503, "", Fault::Gateway, "internal_error"};
+  static constexpr ErrorRow kInternal{500, "internal_error", Fault::Gateway, "internal_error"};
+
+  switch (code) {
+    case ErrorCode::BadRequest:
+    case ErrorCode::BodyUnreadable:
+    case ErrorCode::JsonSyntax:
+    case ErrorCode::JsonData:
+    case ErrorCode::JsonRange: return kBadRequest;
+    case ErrorCode::BodyStalled: return kBodyStalled;
+    case ErrorCode::BodyAborted: return kBodyAborted;
+    case ErrorCode::BodyTooLarge: return kBodyTooLarge;
+    case ErrorCode::NotJson: return kNotJson;
+    case ErrorCode::ContentCoding: return kContentCoding;
+    case ErrorCode::ModelNotFound: return kModelNotFound;
+    case ErrorCode::InvalidTargetWorker: return kInvalidTarget;
+    case ErrorCode::NoAvailableWorkers: return kNoAvailable;
+    case ErrorCode::NoWorkers: return kNoWorkers;
+    case ErrorCode::UpstreamConnect: return kConnect;
+    case ErrorCode::UpstreamTimeout: return kTimeout;
+    case ErrorCode::UpstreamBodyFailed: return kBodyFailed;
+    case ErrorCode::UpstreamResponseTooLarge: return kTooLarge;
+    case ErrorCode::LocalResources: return kResources;
+    case ErrorCode::ClientGone: return kGone;
+    case ErrorCode::Aborted: return kAborted;
+    case ErrorCode::Internal: return kInternal;
+  }
+  return kInternal;
+}
+
+}  // namespace smg

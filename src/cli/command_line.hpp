@@ -1,0 +1,21 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+
+#include <smg/config/gateway_config.hpp>
+
+namespace smg::cli {
+
+struct ParseOutcome {
+  std::optional<int> exit_code;  ///< set: all is said and done, the process ends with it
+  config::GatewayConfig config;  ///< valid if there is no exit code
+  bool echo_backend = false;     ///< `smg serve --backend echo`
+};
+
+/// Reads `smg launch …` and `smg serve …`: the command line wins over the environment (SMG_<FLAG>),
+/// which wins over the file of --config. Help and version go to `out`, complaints to `err`.
+ParseOutcome parse_command_line(int argc, const char* const* argv, std::ostream& out,
+                                std::ostream& err);
+
+}  // namespace smg::cli

@@ -1,0 +1,263 @@
+#include "cli/flag_set.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <smg/base/text.hpp>
+
+namespace smg::cli {
+namespace {
+
+constexpr std::string_view kNotYet = "not supported yet";
+/// Stands for "the flag was there, without words". No argument can hold it: it is what CLI11
+/// reports for a list without elements, where it could not be told from an empty word.
+const std::string kNoWords(1, '\0');
+
+std::string first_name(std::string_view names) {
+  return std::string(names.substr(0, names.find(',')));
+}
+
+/// `SMG_RETRY_MAX_RETRIES` for `--retry-max-retries`.
+std::string variable_of(std::string_view name) {
+  std::string variable = "SMG_";
+  for (const char c : name.substr(2)) {
+    variable += c == '-' ? '_' : (c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+  }
+  return variable;
+}
+
+/// The value of a variable; an empty one counts as unset. Kubernetes sets SMG_PORT=tcp://… for a
+/// service named smg: no flag takes such a value, so it is not meant for us.
+std::optional<std::string> environment(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  if (std::string_view(value).starts_with("tcp://")) return std::nullopt;
+  return value;
+}
+
+bool is_list(Arity arity) {
+  return arity == Arity::Any || arity == Arity::AtLeastOne;
+}
+
+/// Whether the words of a refused flag leave its feature off.
+bool is_off(const RefusedFlag& refused, Arity arity, const Words& words) {
+  if (refused.refused == Refused::WhenOn) return to_signed(words.front()) <= 0;
+  return arity == Arity::Switch && !to_bool(words.front());
+}
+
+std::string help_of(const Flag& flag, const RefusedFlag* refused, bool own_heading) {
+  std::string help = flag.text.help;
+  if (refused != nullptr && !own_heading) {
+    help += refused->refused == Refused::WhenOn ? " (above 0: not supported yet)"
+                                                : " (not supported yet)";
+  }
+  if (!flag.default_text.empty()) help += " [" + flag.default_text + "]";
+  return help;
+}
+
+CLI::Option* add_to(CLI::App& app, const Flag& flag) {
+  if (flag.arity == Arity::Switch) return app.add_flag(flag.text.names);
+  auto* option = app.add_option(flag.text.names);
+  option->option_text(flag.text.value_name);
+  if (!is_list(flag.arity)) return option->take_last();
+  // Both calls are needed: without the second, CLI11 2.1 takes no words at all.
+  option->expected(flag.arity == Arity::Any ? 0 : 1, -1)->allow_extra_args();
+  return option->take_all()->default_str(kNoWords);
+}
+
+/// The words of an option on the command line: of a scalar only the last counts.
+Words words_of(const CLI::Option& option, Arity arity) {
+  Words words = option.results();
+  if (!is_list(arity)) words.erase(words.begin(), words.end() - 1);
+  if (arity == Arity::Switch) return words;
+  std::erase(words, kNoWords);
+  for (const auto& word : words) {
+    if (word.starts_with("--")) throw UsageError("expected a value, not " + word);
+  }
+  return words;
+}
+
+}  // namespace
+
+void FlagSet::add(Flag flag) {
+  Entry entry;
+  entry.name = first_name(flag.text.names);
+  entry.refused = find_refused(entry.name);
+  entry.option = add_to(app_, flag);
+  const bool own_heading = flag.apply == nullptr;
+  const bool hidden = entry.refused != nullptr && entry.refused->refused == Refused::Removed;
+  entry.option->group(hidden ? "" : heading_);
+  entry.option->description(help_of(flag, entry.refused, own_heading));
+  entry.flag = std::move(flag);
+  entries_.push_back(std::move(entry));
+}
+
+void FlagSet::toggle(const FlagText& text, bool& target) {
+  add({text, target ? "on" : "off", Arity::Switch,
+       [&target](const Words& words) { target = to_bool(words.front()); }});
+}
+
+void FlagSet::text(const FlagText& text, std::string& target) {
+  add({text, target.empty() ? "none" : target, Arity::One,
+       [&target](const Words& words) { target = words.front(); }});
+}
+
+void FlagSet::real(const FlagText& text, double& target) {
+  add({text, shown(target), Arity::One,
+       [&target](const Words& words) { target = to_double(words.front()); }});
+}
+
+void FlagSet::list(const FlagText& text, std::vector<std::string>& target) {
+  std::string joined;
+  for (const auto& element : target) joined += (joined.empty() ? "" : " ") + element;
+  add({text, joined.empty() ? "none" : joined, Arity::Any,
+       [&target](const Words& words) { target = words; }});
+}
+
+void FlagSet::choice(const FlagText& text, std::vector<std::string> choices,
+                     std::string default_text, std::function<void(const std::string&)> set) {
+  std::string joined;
+  for (const auto& choice : choices) joined += (joined.empty() ? "" : ", ") + choice;
+  FlagText with_choices = text;
+  with_choices.help += ": " + joined;
+  add({with_choices, std::move(default_text), Arity::One,
+       [name = first_name(text.names), choices = std::move(choices), joined = std::move(joined),
+        set = std::move(set)](const Words& words) {
+         const auto& word = words.front();
+         if (std::ranges::find(choices, word) == choices.end()) {
+           throw UsageError("'" + word + "' is none of " + joined);
+         }
+         if (is_refused_value(name, word)) throw ValueError(word + " - " + std::string(kNotYet));
+         set(word);
+       }});
+}
+
+void FlagSet::accepted(const FlagText& text) {
+  const auto arity = text.value_name.empty() ? Arity::Switch : Arity::One;
+  add({text, arity == Arity::Switch ? "off" : "none", arity, [arity](const Words& words) {
+         if (arity == Arity::Switch) to_bool(words.front());
+       }});
+}
+
+void FlagSet::add_refused() {
+  for (const auto& row : refused_flags()) {
+    const auto name = first_name(row.names);
+    const auto same = [&](const Entry& entry) { return entry.name == name; };
+    if (std::ranges::any_of(entries_, same)) continue;
+    const bool is_switch = row.value_name.empty() && row.refused == Refused::Always;
+    add({{std::string(row.names), std::string(row.value_name), std::string(row.help)},
+         is_switch ? "off" : std::string(row.default_text),
+         is_switch ? Arity::Switch : Arity::Any,
+         nullptr});
+  }
+}
+
+void FlagSet::apply_unknown(const Words& words) {
+  bool in_family = false;
+  for (const auto& word : words) {
+    const bool is_flag = word.starts_with('-');
+    if (is_flag) in_family = is_of_refused_family(word);
+    if (!in_family) throw UsageError("unknown argument: " + word);
+    if (!is_flag) continue;
+    problems_.push_back(word.substr(0, word.find('=')) + ": " + std::string(kNotYet));
+  }
+}
+
+void FlagSet::apply(Entry& entry, const Words& words) {
+  entry.given = true;
+  try {
+    if (!is_list(entry.flag.arity) && words.size() != 1) throw ValueError("takes one value");
+    if (entry.flag.arity == Arity::AtLeastOne && words.empty()) {
+      throw ValueError("takes at least one value");
+    }
+    if (entry.refused != nullptr && entry.refused->refused == Refused::Removed) {
+      throw UsageError(std::string(entry.refused->help));
+    }
+    if (entry.refused != nullptr && !is_off(*entry.refused, entry.flag.arity, words)) {
+      throw ValueError(std::string(kNotYet));
+    }
+    if (entry.flag.apply) entry.flag.apply(words);
+  } catch (const UsageError& error) {
+    throw UsageError(entry.name + ": " + error.what());
+  } catch (const ValueError& error) {
+    problems_.push_back(entry.name + ": " + error.what());
+  }
+}
+
+void FlagSet::apply_environment(Entry& entry) {
+  if (const auto value = environment(variable_of(entry.name))) {
+    apply(entry, is_list(entry.flag.arity) ? split_list(*value) : Words{*value});
+    return;
+  }
+  for (const auto& variable : entry.flag.other_variables) {
+    const auto value = environment(variable);
+    if (!value) continue;
+    try {
+      apply(entry, {*value});
+      return;
+    } catch (const UsageError&) {
+      entry.given = false;
+    }
+  }
+}
+
+void FlagSet::apply_given() {
+  for (auto& entry : entries_) {
+    if (entry.option->count() == 0) {
+      apply_environment(entry);
+      continue;
+    }
+    Words words;
+    try {
+      words = words_of(*entry.option, entry.flag.arity);
+    } catch (const UsageError& error) {
+      throw UsageError(entry.name + ": " + error.what());
+    }
+    apply(entry, words);
+  }
+}
+
+FlagSet::Entry* FlagSet::find(std::string_view key, bool& negated) {
+  for (auto& entry : entries_) {
+    std::string_view names = entry.flag.text.names;
+    while (!names.empty()) {
+      auto name = names.substr(0, names.find(','));
+      names.remove_prefix(std::min(name.size() + 1, names.size()));
+      negated = name.starts_with('!');
+      if (negated) name.remove_prefix(1);
+      if (name.substr(2) == key) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& path) {
+  const auto key = item.fullname();
+  bool negated = false;
+  auto* entry = find(key, negated);
+  if (entry == nullptr || entry->name == "--config") {
+    problems_.push_back("--config: " + path + " - unknown key '" + key + "'");
+    return;
+  }
+  if (entry->given) return;
+  auto words = item.inputs;
+  if (negated && words.size() == 1) words.front() = to_bool(words.front()) ? "false" : "true";
+  apply(*entry, words);
+}
+
+void FlagSet::apply_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    problems_.push_back("--config: " + path + " - is a directory");
+    return;
+  }
+  try {
+    for (const auto& item : CLI::ConfigTOML().from_file(path)) apply_file_item(item, path);
+  } catch (const CLI::Error&) {
+    problems_.push_back("--config: " + path + " - cannot be read");
+  }
+}
+
+}  // namespace smg::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "cli/flag_set.hpp"
+#include <smg/config/gateway_config.hpp>
+
+/// One function for each heading of --help, in its order. All bind flags to fields of the settings,
+/// whose present values are the defaults.
+namespace smg::cli {
+
+void bind_listen(FlagSet& flags, config::Listen& listen);
+void bind_limits(FlagSet& flags, config::Limits& limits, config::Admission& admission);
+void bind_upstream(FlagSet& flags, config::Upstream& upstream);
+void bind_retry(FlagSet& flags, config::Retry& retry);
+void bind_circuit_breaker(FlagSet& flags, config::CircuitBreaker& breaker);
+void bind_health(FlagSet& flags, config::Health& health);
+void bind_fleet(FlagSet& flags, config::Fleet& fleet);
+void bind_cache_aware(FlagSet& flags, config::CacheAware& cache);
+void bind_load_monitor(FlagSet& flags, config::LoadMonitor& monitor);
+void bind_observability(FlagSet& flags, config::Observability& observability);
+
+/// Flags of other modes of operation that change nothing when bytes are only passed on.
+void bind_accepted(FlagSet& flags);
+
+/// Flags that are known and refused.
+void bind_unsupported(FlagSet& flags);
+
+}  // namespace smg::cli

@@ -1,0 +1,138 @@
+#include "cli/support_status.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace smg::cli {
+namespace {
+
+// The one place that says what this version does not do. A flag that is bound to a setting as well
+// becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
+constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
+    // Routing and workers.
+    {"--upstream-http2", "", "", "negotiate HTTP/2 with each worker at its registration"},
+    {"--routing-key-override,--sticky-sessions", "", "", "sticky sessions with any policy"},
+    {"--routing-key-headers", "NAME...", "the policy's own",
+     "headers searched for the routing key"},
+    {"--assignment-mode", "MODE", "random",
+     "how a new routing key gets its worker: random, min_load, min_group, delegate"},
+    {"--max-idle-secs,--sticky-key-idle-secs", "SECS", "14400", "idle life of a routing key"},
+    {"--prefix-token-count", "N", "256", "tokens that prefix_hash hashes"},
+    {"--prefix-hash-load-factor", "X", "1.25",
+     "load, as a multiple of the mean, that moves prefix_hash on"},
+    {"--prefix-hash-balance-abs-threshold", "N", "10", "load gap that moves prefix_hash on"},
+    {"--least-load-kv-pressure-weight", "X", "0.15", "weight of cache pressure in least_load"},
+    {"--least-load-default-throughput", "X", "2000",
+     "tokens per second assumed of a worker that reports none"},
+    {"--least-load-mean-prefill-tokens", "N", "1024", "prompt length assumed by least_load"},
+    {"--least-load-max-waiting-requests", "N", "0",
+     "waiting requests that rule a worker out; 0: off"},
+    {"--worker-overload-waiting-requests", "N", "unset",
+     "waiting requests that make a worker overloaded"},
+    {"--worker-overload-token-usage", "X", "unset", "cache usage that makes a worker overloaded"},
+    {"--worker-overload-protection", "", "", "exclude overloaded workers, shed load when all are"},
+    // Admission. The limit is off at zero and below, and its queue idle with it.
+    {.names = "--max-concurrent-requests", .refused = Refused::WhenOn},
+    {.names = "--rate-limit-tokens-per-second", .refused = Refused::WhenOn},
+    // Access and TLS.
+    {"--api-key", "KEY", "none", "key that clients must present"},
+    {"--control-plane-api-keys", "ID:NAME:ROLE:KEY...", "none", "keys of the control plane"},
+    {"--control-plane-audit-enabled", "", "", "log every call of the control plane"},
+    {"--jwt-issuer", "URL", "none", "issuer of the control plane's tokens"},
+    {"--jwt-audience", "TEXT", "none", "audience of the control plane's tokens"},
+    {"--jwt-jwks-uri", "URL", "found by the issuer", "keys of the issuer"},
+    {"--jwt-role-mapping", "ROLE=ROLE...", "none", "roles of the issuer and what they are here"},
+    {"--cors-allowed-origins", "ORIGIN...", "any", "origins that browsers may call from"},
+    {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
+    {"--tls-key-path", "FILE", "none", "its private key"},
+    {"--client-cert-path", "FILE", "none", "certificate shown to workers"},
+    {"--client-key-path", "FILE", "none", "its private key"},
+    {"--ca-cert-paths", "FILE...", "the system's", "authorities trusted for workers"},
+    // Tracing.
+    {"--enable-trace", "", "", "export traces"},
+    {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},
+    // Other modes.
+    {"--dp-aware", "", "", "route to the data-parallel ranks of a worker"},
+    {"--dp-minimum-tokens-scheduler", "", "", "choose the rank with the fewest tokens"},
+    {"--enable-igw", "", "", "one gateway for many models"},
+    {"--enable-rl", "", "", "control of training rollouts"},
+    {"--rl-control-timeout-secs", "SECS", "600", "patience with a rollout command"},
+    {"--rl-fanout-concurrency", "N", "32", "workers commanded at once"},
+    {"--pd-disaggregation", "", "", "prefill and decode on different workers"},
+    {"--epd-disaggregation", "", "", "encode, prefill and decode on different workers"},
+    {"--encode", "URL...", "none", "encode workers"},
+    {"--prefill", "URL...", "none", "prefill workers"},
+    {"--decode", "URL...", "none", "decode workers"},
+    {"--encode-policy", "POLICY", "that of --policy", "policy of encode workers"},
+    {"--prefill-policy", "POLICY", "that of --policy", "policy of prefill workers"},
+    {"--decode-policy", "POLICY", "that of --policy", "policy of decode workers"},
+    {"--pd-admission-wait-secs", "SECS", "30", "patience with a full pair of workers"},
+    {"--bucket-adjust-interval-secs", "SECS", "5", "how often length buckets are adjusted"},
+    {"--service-discovery", "", "", "find workers in Kubernetes"},
+    {"--selector", "KEY=VALUE...", "none", "labels of worker pods"},
+    {"--service-discovery-port", "PORT", "80", "port of worker pods"},
+    {"--service-discovery-namespace", "NAME", "all", "namespace of worker pods"},
+    {"--encode-selector", "KEY=VALUE...", "none", "labels of encode pods"},
+    {"--prefill-selector", "KEY=VALUE...", "none", "labels of prefill pods"},
+    {"--decode-selector", "KEY=VALUE...", "none", "labels of decode pods"},
+    {"--router-selector", "KEY=VALUE...", "none", "labels of gateway pods"},
+    {"--model-id-from", "SOURCE", "none", "where a pod's model name stands"},
+    {"--kv-connector-annotation", "NAME", "none", "pod annotation of the cache connector"},
+    {"--kv-engine-id-annotation", "NAME", "none", "pod annotation of the engine id"},
+    {"--enable-wasm", "", "", "run plugins"},
+    {"--storage-hook-wasm-path", "FILE", "none", "plugin around stored responses"},
+    {"--storage-context-headers", "NAME...", "none", "headers handed to that plugin"},
+    {"--mcp-config-path", "FILE", "none", "tool servers"},
+    {"--zmq-engine-count", "N", "none", "engines behind one ZeroMQ worker"},
+    {"--schema-config", "FILE", "none", "tables of stored responses"},
+    {"--log-mm-timing", "", "", "log the timing of multimodal requests"},
+    {"--enable-mesh", "", "", "share state between gateways"},
+    // Gone for good.
+    {.names = "--stream-request-bodies-over",
+     .help = "removed; --max-buffered-request-bytes decides what is streamed",
+     .refused = Refused::Removed},
+});
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kRefusedValues{{
+    {"--policy", "manual"},
+    {"--policy", "consistent_hashing"},
+    {"--policy", "prefix_hash"},
+    {"--backend", "openai"},
+    {"--backend", "anthropic"},
+    {"--backend", "tokenspeed"},
+    {"--history-backend", "oracle"},
+    {"--history-backend", "postgres"},
+    {"--history-backend", "redis"},
+}};
+
+constexpr std::array<std::string_view, 8> kRefusedFamilies{
+    "--mesh-",     "--mm-",   "--multimodal-", "--oracle-",
+    "--postgres-", "--rdma-", "--redis-",      "--tokenizer-cache-"};
+
+}  // namespace
+
+std::span<const RefusedFlag> refused_flags() {
+  return kRefusedFlags;
+}
+
+const RefusedFlag* find_refused(std::string_view name) {
+  const auto row = std::ranges::find_if(kRefusedFlags, [&](const RefusedFlag& flag) {
+    return flag.names.substr(0, flag.names.find(',')) == name;
+  });
+  return row == kRefusedFlags.end() ? nullptr : &*row;
+}
+
+bool is_refused_value(std::string_view flag, std::string_view value) {
+  return std::ranges::find(kRefusedValues, std::pair{flag, value}) != kRefusedValues.end();
+}
+
+bool is_of_refused_family(std::string_view name) {
+  return std::ranges::any_of(kRefusedFamilies,
+                             [&](std::string_view family) { return name.starts_with(family); });
+}
+
+std::span<const std::string_view> refused_families() {
+  return kRefusedFamilies;
+}
+
+}  // namespace smg::cli

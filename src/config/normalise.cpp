@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include <smg/base/text.hpp>
+#include <smg/config/ip_literal.hpp>
+#include <smg/config/normalise.hpp>
+#include <smg/config/worker_url.hpp>
+
+namespace smg::config {
+namespace {
+
+void drop_repeats(std::vector<std::string>& values) {
+  std::vector<std::string> unique;
+  for (auto& value : values) {
+    if (std::ranges::find(unique, value) == unique.end()) unique.push_back(std::move(value));
+  }
+  values = std::move(unique);
+}
+
+void normalise_header_names(std::vector<std::string>& names) {
+  for (auto& name : names) name = text::to_lower(name);
+  drop_repeats(names);
+}
+
+}  // namespace
+
+void normalise(GatewayConfig& config) {
+  for (auto* host : {&config.listen.host, &config.observability.prometheus_host}) {
+    if (auto address = ip_literal(*host)) *host = std::move(*address);
+  }
+  for (auto& text : config.fleet.worker_urls) {
+    if (auto url = parse_worker_url(text)) text = std::move(url->text);
+  }
+  drop_repeats(config.fleet.worker_urls);
+  normalise_header_names(config.listen.request_id_headers);
+  normalise_header_names(config.upstream.forward_request_headers);
+}
+
+}  // namespace smg::config

@@ -1,0 +1,277 @@
+#include <array>
+#include <cmath>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <smg/base/text.hpp>
+#include <smg/config/ip_literal.hpp>
+#include <smg/config/validate.hpp>
+#include <smg/config/worker_url.hpp>
+
+namespace smg::config {
+namespace {
+
+constexpr unsigned kMostIoThreads = 1024;
+
+template <class T>
+std::string shown(const T& value) {
+  std::ostringstream out;
+  if constexpr (requires { value.count(); }) {
+    out << value.count();
+  } else {
+    out << value;
+  }
+  return out.str();
+}
+
+/// Collects the problems of one configuration.
+class Findings {
+ public:
+  void add(std::string_view flag, std::string_view value, std::string_view rule) {
+    problems_.push_back(std::string(flag) + ": " + std::string(value) + " - " + std::string(rule));
+  }
+
+  template <class T>
+  void at_least(std::string_view flag, const T& value, const T& least) {
+    // Negated, so that a NaN fails.
+    if (!(value >= least)) add(flag, shown(value), "Must be >= " + shown(least));
+  }
+
+  template <class T>
+  void positive(std::string_view flag, const T& value) {
+    if (!(value > T{})) add(flag, shown(value), "Must be > 0");
+  }
+
+  template <class T>
+  void between(std::string_view flag, const T& value, const T& least, const T& most) {
+    if (value >= least && value <= most) return;
+    add(flag, shown(value), "Must be between " + shown(least) + " and " + shown(most));
+  }
+
+  void ip_address(std::string_view flag, std::string_view value) {
+    if (!ip_literal(value)) add(flag, value, "Must be an IP address such as 0.0.0.0 or ::1");
+  }
+
+  std::vector<std::string> take() { return std::move(problems_); }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+/// RFC 9110 5.1: a field name is a token.
+bool is_field_name(std::string_view name) {
+  constexpr std::string_view kPunctuation = "!#$%&'*+-.^_`|~";
+  for (const char c : name) {
+    const char l = text::lower(c);
+    const bool alphanumeric = (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9');
+    if (!alphanumeric && kPunctuation.find(c) == std::string_view::npos) return false;
+  }
+  return !name.empty();
+}
+
+/// Fields that frame or address the message on one connection: forwarding a client's value would
+/// let it forge the gateway's own.
+bool belongs_to_the_connection(std::string_view name) {
+  constexpr std::array<std::string_view, 13> kNames{"connection",
+                                                    "content-length",
+                                                    "expect",
+                                                    "host",
+                                                    "http2-settings",
+                                                    "keep-alive",
+                                                    "proxy-authenticate",
+                                                    "proxy-authorization",
+                                                    "proxy-connection",
+                                                    "te",
+                                                    "trailer",
+                                                    "transfer-encoding",
+                                                    "upgrade"};
+  for (const auto known : kNames) {
+    if (text::equals_ignoring_case(name, known)) return true;
+  }
+  return false;
+}
+
+void check_listen(const Listen& listen, Findings& out) {
+  out.ip_address("--host", listen.host);
+  if (listen.port == 0) out.add("--port", "0", "Port must be > 0");
+  out.between("--io-threads", listen.io_threads, 0U, kMostIoThreads);
+  for (const auto& name : listen.request_id_headers) {
+    if (!is_field_name(name)) out.add("--request-id-headers", name, "Must be a header name");
+  }
+}
+
+void check_limits(const Limits& limits, Findings& out) {
+  out.positive("--max-payload-size", limits.max_payload_size);
+  out.positive("--request-timeout-secs", limits.request_timeout);
+}
+
+void check_upstream(const Upstream& upstream, Findings& out) {
+  for (const auto& name : upstream.forward_request_headers) {
+    if (!is_field_name(name)) {
+      out.add("--forward-request-headers", name, "Must be a header name");
+    } else if (belongs_to_the_connection(name)) {
+      out.add("--forward-request-headers", name, "Must not be a header of the connection itself");
+    }
+  }
+}
+
+void check_retry(const Retry& retry, Findings& out) {
+  if (!retry.disabled && retry.max_attempts == 0) {
+    out.add("--retry-max-retries", "0", "Must be >= 1 (1 means no retry)");
+  }
+  out.positive("--retry-initial-backoff-ms", retry.initial_backoff);
+  if (retry.max_backoff < retry.initial_backoff) {
+    out.add("--retry-max-backoff-ms", shown(retry.max_backoff),
+            "Must be >= --retry-initial-backoff-ms (" + shown(retry.initial_backoff) + ")");
+  }
+  if (!std::isfinite(retry.multiplier) || retry.multiplier < 1.0) {
+    out.add("--retry-backoff-multiplier", shown(retry.multiplier), "Must be >= 1.0");
+  }
+  out.between("--retry-jitter-factor", retry.jitter, 0.0, 1.0);
+}
+
+void check_circuit_breaker(const CircuitBreaker& breaker, Findings& out) {
+  out.at_least("--cb-failure-threshold", breaker.failure_threshold, 1U);
+  out.at_least("--cb-success-threshold", breaker.success_threshold, 1U);
+  out.positive("--cb-timeout-duration-secs", breaker.timeout);
+  out.positive("--cb-window-duration-secs", breaker.window);
+}
+
+/// The endpoint becomes part of a request line.
+bool is_request_path(std::string_view path) {
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte >= 0x7F || c == '#') return false;
+  }
+  return path.starts_with('/');
+}
+
+void check_health(const Health& health, Findings& out) {
+  out.at_least("--health-failure-threshold", health.failure_threshold, 1U);
+  out.at_least("--health-success-threshold", health.success_threshold, 1U);
+  out.at_least("--health-check-timeout-secs", health.timeout, Seconds{1});
+  out.at_least("--health-check-interval-secs", health.interval, Seconds{1});
+  if (!is_request_path(health.endpoint)) {
+    out.add("--health-check-endpoint", health.endpoint, "Must be a path that starts with /");
+  }
+}
+
+void check_worker_urls(const Fleet& fleet, Findings& out) {
+  for (const auto& text : fleet.worker_urls) {
+    const auto url = parse_worker_url(text);
+    if (!url) {
+      out.add("--worker-urls", without_user_info(text), url.error().message);
+    } else if (url->scheme != "http") {
+      out.add("--worker-urls", url->text, url->scheme + ":// is not supported yet");
+    }
+  }
+}
+
+void check_fleet(const Fleet& fleet, std::size_t built_in_workers, Findings& out) {
+  check_worker_urls(fleet, out);
+  if (fleet.policy == "power_of_two" && fleet.worker_urls.size() + built_in_workers < 2) {
+    out.add("--policy", fleet.policy, "Needs at least 2 workers in --worker-urls");
+  }
+  for (const auto& [alias, canonical] : fleet.model_aliases) {
+    if (alias.empty() || canonical.empty()) {
+      out.add("--model-alias", alias + "=" + canonical, "Must be <alias>=<canonical>");
+    } else if (alias == canonical) {
+      out.add("--model-alias", alias + "=" + canonical, "The alias is the model's own name");
+    }
+  }
+  out.positive("--worker-startup-timeout-secs", fleet.startup_timeout);
+  out.positive("--worker-startup-check-interval", fleet.startup_check_interval);
+  out.between("--job-queue-capacity", fleet.job_queue_capacity, 1U, 1000000U);
+  out.between("--job-queue-concurrency", fleet.job_queue_concurrency, 1U, 100000U);
+}
+
+void check_admission(const Admission& admission, Findings& out) {
+  if (admission.queue_size > 0 && admission.queue_timeout == Seconds{0}) {
+    out.add("--queue-timeout-secs", "0", "Must be > 0 while --queue-size is");
+  }
+}
+
+void check_cache_aware(const CacheAware& cache, Findings& out) {
+  out.between("--cache-threshold", cache.match_threshold, 0.0, 1.0);
+  out.at_least("--balance-rel-threshold", cache.balance_rel_threshold, 1.0);
+  out.positive("--balance-token-usage-threshold", cache.balance_token_usage_threshold);
+  out.positive("--overload-token-usage-threshold", cache.overload_token_usage_threshold);
+  out.at_least("--overlap-decay", cache.overlap_decay, 0.0);
+  out.at_least("--selection-temperature", cache.selection_temperature, 0.0);
+  out.positive("--eviction-interval-secs", cache.eviction_interval);
+  out.positive("--max-tree-size", cache.max_tree_size);
+  out.positive("--block-size", cache.block_size);
+  for (std::size_t i = 1; i < cache.boundaries.size(); ++i) {
+    if (cache.boundaries[i] > cache.boundaries[i - 1]) continue;
+    out.add("--cache-boundaries", shown(cache.boundaries[i]), "Must ascend");
+    break;
+  }
+  if (cache.index == "hash" && cache.boundaries.empty()) {
+    out.add("--cache-index", cache.index, "Needs --cache-boundaries");
+  }
+  out.positive("--cache-ttl-secs", cache.ttl);
+}
+
+void check_buckets(const std::vector<double>& bounds, Findings& out) {
+  constexpr std::string_view kFlag = "--prometheus-duration-buckets";
+  if (bounds.empty()) out.add(kFlag, "none", "Must name at least one bound");
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!std::isfinite(bounds[i]) || bounds[i] <= 0) {
+      out.add(kFlag, shown(bounds[i]), "Must be a finite number > 0");
+    } else if (i > 0 && bounds[i] <= bounds[i - 1]) {
+      out.add(kFlag, shown(bounds[i]), "Must ascend");
+    }
+  }
+}
+
+void check_observability(const Observability& observability, Findings& out) {
+  if (observability.prometheus_port == 0) out.add("--prometheus-port", "0", "Port must be > 0");
+  out.ip_address("--prometheus-host", observability.prometheus_host);
+  check_buckets(observability.duration_buckets, out);
+}
+
+bool is_wildcard(std::string_view host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
+bool overlap(std::string_view a, std::string_view b) {
+  return a == b || is_wildcard(a) || is_wildcard(b);
+}
+
+/// The second listener on a port cannot bind.
+void check_ports(const GatewayConfig& config, Findings& out) {
+  const auto& listen = config.listen;
+  const auto& metrics = config.observability;
+  const auto probe_port = listen.health_check_port;
+  if (probe_port != 0 && probe_port == listen.port) {
+    out.add("--health-check-port", shown(probe_port), "Must differ from --port");
+  }
+  if (metrics.prometheus_port == 0 || !overlap(listen.host, metrics.prometheus_host)) return;
+  for (const auto& [flag, port] :
+       {std::pair{"--port", listen.port}, std::pair{"--health-check-port", probe_port}}) {
+    if (port != metrics.prometheus_port) continue;
+    out.add("--prometheus-port", shown(port), std::string("Must differ from ") + flag);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> validate(const GatewayConfig& config, std::size_t built_in_workers) {
+  Findings out;
+  check_listen(config.listen, out);
+  check_limits(config.limits, out);
+  check_upstream(config.upstream, out);
+  check_retry(config.retry, out);
+  check_circuit_breaker(config.circuit_breaker, out);
+  check_health(config.health, out);
+  check_fleet(config.fleet, built_in_workers, out);
+  check_admission(config.admission, out);
+  if (config.fleet.policy == "cache_aware") check_cache_aware(config.cache_aware, out);
+  out.positive("--load-monitor-interval", config.load_monitor.interval);
+  check_observability(config.observability, out);
+  check_ports(config, out);
+  return out.take();
+}
+
+}  // namespace smg::config

@@ -1,0 +1,1 @@
+target_link_libraries(smg_control PRIVATE simdjson::simdjson)

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/http/chunked.hpp>
+#include <smg/http/client_exchange.hpp>
+#include <smg/net/byte_stream.hpp>
+
+namespace smg::http {
+
+/// One HTTP/1 client connection: requests in order, one exchange at a time. It is the exchange itself,
+/// so a kept-alive connection allocates next to nothing for a further request.
+class H1ServerConnection final : public ClientExchange, private net::StreamObserver {
+ public:
+  H1ServerConnection(net::IoThread& thread, const config::Listen& settings,
+                     std::unique_ptr<net::ByteStream> stream);
+  ~H1ServerConnection() override;
+
+  /// Reads and answers requests until the connection ends.
+  [[nodiscard]] net::Task<> serve(RequestHandler& handler);
+
+  /// Lets a running request finish and closes then; an idle connection, or a half-sent head, ends now.
+  void drain();
+
+  // ClientExchange
+  const RequestHead& head() const noexcept override { return head_; }
+  net::IoThread& thread() noexcept override { return thread_; }
+  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  bool body_ended() const noexcept override { return body_ended_; }
+  void cancel_read() noexcept override;
+  void write_head(const ClientResponse& response, BodyLength length) override;
+  void flush() override;
+  void write_body(std::string_view bytes, bool last) override;
+  bool queue_full() const noexcept override { return queue_.size() >= kMaxQueuedChunks; }
+  net::Task<bool> wait_for_room() override;
+  net::Task<bool> wait_until_drained() override;
+  bool head_written() const noexcept override { return head_written_; }
+  bool gone() const noexcept override { return gone_; }
+  void on_gone(std::function<void()> callback) override { on_gone_ = std::move(callback); }
+  void abort() noexcept override;
+  std::uint64_t bytes_received() const noexcept override { return bytes_received_; }
+  std::uint64_t bytes_sent() const noexcept override { return bytes_sent_; }
+
+ private:
+  enum class Phase : std::uint8_t { ReadingHead, InExchange, Closing };
+
+  // net::StreamObserver
+  void on_readable() override;
+  void on_writable() override;
+
+  [[nodiscard]] net::Task<bool> read_head();
+  [[nodiscard]] net::Task<bool> fill_input();
+  [[nodiscard]] bool take_head(std::size_t end);
+  void begin_exchange();
+  [[nodiscard]] net::Task<bool> finish_exchange();
+  [[nodiscard]] net::Task<> close_in_stages();
+  void refuse(const GatewayError& error);
+  void watch_client();
+  void client_left() noexcept;
+
+  [[nodiscard]] Result<std::size_t> take_buffered_body(std::span<char> into);
+  [[nodiscard]] Result<std::size_t> accept_body(std::span<char> piece);
+  void send_continue();
+
+  void write_pieces(std::span<const iovec> pieces);
+  void enqueue(std::span<const iovec> pieces, std::size_t already_sent);
+  void send_queue();
+
+  net::IoThread& thread_;
+  const config::Listen& settings_;
+  std::unique_ptr<net::ByteStream> stream_;
+  net::Gate read_gate_;
+  net::Gate write_gate_;
+  net::Deadline timeout_;
+  std::function<void()> on_gone_;
+
+  Phase phase_ = Phase::ReadingHead;
+  bool draining_ = false;
+  bool gone_ = false;
+  bool timed_out_ = false;
+  bool read_cancelled_ = false;
+
+  // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.
+  std::string input_;
+  RequestHead head_;
+
+  ChunkDecoder chunks_;
+  std::uint64_t body_left_ = 0;
+  bool body_ended_ = true;
+  bool continue_due_ = false;
+
+  // The response: what the next write starts with, and what the kernel has not taken yet.
+  std::string pending_head_;
+  std::deque<std::string> queue_;
+  std::size_t queue_offset_ = 0;
+  BodyLength response_length_;
+  bool head_written_ = false;
+  bool response_complete_ = false;
+  bool bodiless_ = false;
+  bool closes_ = false;
+
+  std::uint64_t bytes_received_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+};
+
+}  // namespace smg::http

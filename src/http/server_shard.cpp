@@ -1,0 +1,41 @@
+#include "http/h1_server_connection.hpp"
+
+#include <smg/http/server_shard.hpp>
+#include <smg/net/tcp_stream.hpp>
+
+namespace smg::http {
+
+ServerShard::ServerShard(net::IoThread& thread, const config::Listen& settings,
+                         RequestHandler& handler)
+    : thread_(thread), settings_(settings), handler_(handler), tasks_(thread.executor()) {}
+
+ServerShard::~ServerShard() = default;
+
+void ServerShard::take(int descriptor) {
+  auto stream = net::adopt_tcp(thread_, descriptor);
+  if (!stream) {
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  connections_.push_front(
+      std::make_unique<H1ServerConnection>(thread_, settings_, std::move(stream)));
+  if (draining_) connections_.front()->drain();
+  tasks_.spawn(serve(connections_.begin()));
+}
+
+net::Task<> ServerShard::serve(Connections::iterator connection) {
+  co_await (*connection)->serve(handler_);
+  connections_.erase(connection);
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ServerShard::drain() {
+  draining_ = true;
+  for (auto& connection : connections_) connection->drain();
+}
+
+void ServerShard::abort_all() {
+  for (auto& connection : connections_) connection->abort();
+}
+
+}  // namespace smg::http

@@ -1,0 +1,2 @@
+// Asio's bodies, compiled once for the whole program (BOOST_ASIO_SEPARATE_COMPILATION).
+#include <boost/asio/impl/src.hpp>

@@ -1,0 +1,37 @@
+#include <boost/asio/post.hpp>
+
+#include <smg/net/gate.hpp>
+
+namespace smg::net {
+
+Task<> Gate::wait() {
+  if (open_) {
+    open_ = false;
+    co_return;
+  }
+  asio::use_awaitable_t<Executor> token;
+  auto store = [this](Waiter waiter) { waiter_.emplace(std::move(waiter)); };
+  co_await asio::async_initiate<asio::use_awaitable_t<Executor>, void()>(store, token);
+}
+
+void Gate::open() {
+  if (!waiter_) {
+    open_ = true;
+    return;
+  }
+  Waiter waiter = std::move(*waiter_);
+  waiter_.reset();
+  asio::post(executor_, std::move(waiter));
+}
+
+void Gate::open_and_resume() {
+  if (!waiter_) {
+    open_ = true;
+    return;
+  }
+  Waiter waiter = std::move(*waiter_);
+  waiter_.reset();
+  std::move(waiter)();
+}
+
+}  // namespace smg::net

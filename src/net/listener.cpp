@@ -1,0 +1,83 @@
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+#include <sys/socket.h>
+
+#include <smg/net/listener.hpp>
+#include <smg/observability/log.hpp>
+
+namespace smg::net {
+
+struct Listener::State : std::enable_shared_from_this<Listener::State> {
+  explicit State(IoThread& thread) : acceptor(thread.executor()), pause(thread.executor()) {}
+
+  asio::basic_socket_acceptor<asio::ip::tcp, Executor> acceptor;
+  asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor> pause;
+  Accepted accepted;
+
+  /// Connections taken per wake-up: bounds the time away from the connections already there.
+  static constexpr int kBatch = 10;
+  static constexpr std::chrono::milliseconds kPause{100};
+
+  void wait() {
+    acceptor.async_wait(asio::socket_base::wait_read,
+                        [self = shared_from_this()](const boost::system::error_code& ec) {
+                          if (!ec) self->take_batch();
+                        });
+  }
+
+  void take_batch() {
+    for (int i = 0; i < kBatch; ++i) {
+      const int descriptor =
+          ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (descriptor >= 0) {
+        accepted(descriptor);
+        if (!acceptor.is_open()) return;
+        continue;
+      }
+      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return wait_for_resources();
+      }
+    }
+    wait();
+  }
+
+  void wait_for_resources() {
+    observability::log_warn("out of file descriptors, accepting pauses", {});
+    pause.expires_after(kPause);
+    pause.async_wait([self = shared_from_this()](const boost::system::error_code& ec) {
+      if (!ec && self->acceptor.is_open()) self->take_batch();
+    });
+  }
+};
+
+Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port)
+    : state_(std::make_shared<State>(thread)) {
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host);
+  const asio::ip::tcp::endpoint endpoint(address, port);
+  auto& acceptor = state_->acceptor;
+  acceptor.open(endpoint.protocol());
+  acceptor.set_option(asio::socket_base::reuse_address(true));
+  acceptor.bind(endpoint);
+  acceptor.native_non_blocking(true);
+  acceptor.listen(4096);
+}
+
+Listener::~Listener() { close(); }
+
+void Listener::start(Accepted accepted) {
+  state_->accepted = std::move(accepted);
+  state_->wait();
+}
+
+void Listener::close() {
+  boost::system::error_code ignored;
+  state_->acceptor.close(ignored);
+  state_->pause.cancel();
+}
+
+std::uint16_t Listener::port() const { return state_->acceptor.local_endpoint().port(); }
+
+}  // namespace smg::net

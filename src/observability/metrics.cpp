@@ -1,0 +1,265 @@
+#include "smg/observability/metrics.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+
+#include <prometheus/text_serializer.h>
+#include <unistd.h>
+
+#include "observability/series_family.hpp"
+#include "observability/worker_families.hpp"
+
+namespace smg::observability {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
+
+const Labels kRouter{{"router_type", "http"}};
+const Labels kRouterBackend{
+    {"router_type", "http"}, {"backend_type", "regular"}, {"connection_mode", "http"}};
+const Labels kWorker{{"worker_type", "regular"}};
+const Labels kWorkerConnection{{"worker_type", "regular"}, {"connection_mode", "http"}};
+
+/// Seconds. Finer than the durations' buckets where backoffs start, and ending at the longest
+/// default.
+const std::vector<double> kBackoffBounds{0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15,
+                                         0.2,  0.3,  0.5,  0.75, 1,     1.5, 2,
+                                         3,    5,    7.5,  10,   15,    20,  30};
+
+/// A number as a label value, without allocating.
+class Decimal {
+ public:
+  template <class Integer>
+  explicit Decimal(Integer value) noexcept
+      : end_(std::to_chars(digits_, digits_ + sizeof digits_, value).ptr) {}
+
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {digits_, static_cast<std::size_t>(end_ - digits_)};
+  }
+
+ private:
+  char digits_[24];
+  const char* end_;
+};
+
+/// Resident memory of this process (proc(5), statm), bytes; 0 if it cannot be read.
+[[nodiscard]] double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total_pages = 0;
+  std::uint64_t resident_pages = 0;
+  if (!(statm >> total_pages >> resident_pages)) return 0;
+  return static_cast<double>(resident_pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+struct Metrics::Families {
+  explicit Families(const std::vector<double>& duration_buckets) : durations(duration_buckets) {}
+
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  std::vector<double> durations;
+
+  SeriesFamily<Counter> http_requests{
+      *registry,
+      {"smg_http_requests_total", "HTTP requests by method and route.", {"method", "path"}}};
+  SeriesFamily<Counter> http_responses{*registry,
+                                       {"smg_http_responses_total",
+                                        "HTTP responses by route, status and gateway error code.",
+                                        {"path", "status_code", "error_code"}}};
+  SeriesFamily<Histogram> http_durations{*registry,
+                                         {"smg_http_request_duration_seconds",
+                                          "Time from a request to the head of its response.",
+                                          {"method", "path"},
+                                          {},
+                                          durations}};
+  SeriesFamily<Gauge> http_active{
+      *registry, {"smg_http_connections_active", "HTTP requests in service, streams included."}};
+
+  SeriesFamily<Counter> router_requests{*registry,
+                                        {"smg_router_requests_total",
+                                         "Requests routed to the fleet.",
+                                         {"model", "endpoint", "streaming"},
+                                         kRouterBackend}};
+  SeriesFamily<Histogram> router_durations{*registry,
+                                           {"smg_router_request_duration_seconds",
+                                            "Time that successful routed requests took.",
+                                            {"model", "endpoint"},
+                                            kRouterBackend,
+                                            durations}};
+  SeriesFamily<Histogram> ttft{*registry,
+                               {"smg_router_ttft_seconds",
+                                "Time to the first byte of a streamed answer.",
+                                {"model", "endpoint"},
+                                kRouterBackend,
+                                durations}};
+  SeriesFamily<Counter> router_errors{*registry,
+                                      {"smg_router_request_errors_total",
+                                       "Routed requests that failed, by kind of error.",
+                                       {"model", "endpoint", "error_type"},
+                                       kRouterBackend}};
+  SeriesFamily<Counter> upstream_responses{*registry,
+                                           {"smg_router_upstream_responses_total",
+                                            "Outcomes of attempts, by status and error code.",
+                                            {"status_code", "error_code"},
+                                            kRouter}};
+  SeriesFamily<Counter> body_paths{*registry,
+                                   {"smg_router_request_body_path_total",
+                                    "Request bodies buffered or streamed, by the deciding rule.",
+                                    {"path", "reason"}}};
+  SeriesFamily<Counter> released_bytes{
+      *registry,
+      {"smg_router_request_buffers_released_early_bytes_total",
+       "Bytes of request buffers freed at dispatch instead of at the response's end."}};
+  SeriesFamily<Counter> send_retries{*registry,
+                                     {"smg_router_upstream_send_retries_total",
+                                      "Resends after a transport failure before any response.",
+                                      {},
+                                      kRouter}};
+
+  SeriesFamily<Counter> selections{*registry,
+                                   {"smg_worker_selection_total",
+                                    "Workers selected, by model and policy.",
+                                    {"model", "policy"},
+                                    kWorkerConnection}};
+  SeriesFamily<Counter> worker_errors{*registry,
+                                      {"smg_worker_errors_total",
+                                       "Attempts that failed at a worker, by kind of error.",
+                                       {"error_type"},
+                                       kWorkerConnection}};
+  SeriesFamily<Counter> health_checks{*registry,
+                                      {"smg_worker_health_checks_total",
+                                       "Health checks of workers, by result.",
+                                       {"result"},
+                                       kWorker}};
+  SeriesFamily<Counter> retries{
+      *registry,
+      {"smg_worker_retries_total", "Repeated attempts, by endpoint.", {"endpoint"}, kWorker}};
+  SeriesFamily<Counter> retries_exhausted{*registry,
+                                          {"smg_worker_retries_exhausted_total",
+                                           "Requests whose last attempt failed too.",
+                                           {"endpoint"},
+                                           kWorker}};
+  SeriesFamily<Histogram> backoffs{*registry,
+                                   {"smg_worker_retry_backoff_seconds",
+                                    "Pauses before repeated attempts.",
+                                    {"attempt"},
+                                    {},
+                                    kBackoffBounds}};
+  SeriesFamily<Gauge> pool_sizes{
+      *registry,
+      {"smg_worker_pool_size", "Registered workers by model.", {"model"}, kWorkerConnection}};
+
+  SeriesFamily<Gauge> build_info{
+      *registry, {"smg_build_info", "Always 1; the version is a label.", {"version"}}};
+  SeriesFamily<Gauge> resident{
+      *registry, {"smg_process_resident_bytes", "Resident memory of the gateway process."}};
+
+  std::shared_ptr<WorkerFamilies> workers = std::make_shared<WorkerFamilies>(registry);
+};
+
+Metrics::Metrics(const std::vector<double>& duration_buckets, std::string_view version)
+    : families_(std::make_unique<Families>(duration_buckets)) {
+  families_->build_info.at({version}).Set(1);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::count_http_request(std::string_view method, std::string_view path) {
+  families_->http_requests.at({method, path}).Increment();
+}
+
+void Metrics::count_http_response(std::string_view path, int status, std::string_view error_code) {
+  const Decimal code(status);
+  families_->http_responses.at({path, code.view(), error_code}).Increment();
+}
+
+void Metrics::observe_http_duration(std::string_view method, std::string_view path,
+                                    Elapsed elapsed) {
+  families_->http_durations.at({method, path}).Observe(elapsed.count());
+}
+
+void Metrics::http_request_began() {
+  families_->http_active.at({}).Increment();
+}
+
+void Metrics::http_request_ended() {
+  families_->http_active.at({}).Decrement();
+}
+
+void Metrics::count_router_request(const RouterLabels& labels) {
+  const std::string_view streaming = labels.streaming ? "true" : "false";
+  families_->router_requests.at({labels.model, labels.endpoint, streaming}).Increment();
+}
+
+void Metrics::observe_router_duration(const RouterLabels& labels, Elapsed elapsed) {
+  families_->router_durations.at({labels.model, labels.endpoint}).Observe(elapsed.count());
+}
+
+void Metrics::observe_ttft(const RouterLabels& labels, Elapsed elapsed) {
+  families_->ttft.at({labels.model, labels.endpoint}).Observe(elapsed.count());
+}
+
+void Metrics::count_router_error(const RouterLabels& labels, std::string_view error_type) {
+  families_->router_errors.at({labels.model, labels.endpoint, error_type}).Increment();
+}
+
+void Metrics::count_upstream_response(int status, std::string_view error_code) {
+  const Decimal code(status);
+  families_->upstream_responses.at({code.view(), error_code}).Increment();
+}
+
+void Metrics::count_body_path(std::string_view path, std::string_view reason) {
+  families_->body_paths.at({path, reason}).Increment();
+}
+
+void Metrics::add_released_bytes(std::uint64_t bytes) {
+  if (bytes > 0) families_->released_bytes.at({}).Increment(static_cast<double>(bytes));
+}
+
+void Metrics::count_send_retry() {
+  families_->send_retries.at({}).Increment();
+}
+
+void Metrics::count_worker_selection(std::string_view model, std::string_view policy) {
+  families_->selections.at({model, policy}).Increment();
+}
+
+void Metrics::count_worker_error(std::string_view error_type) {
+  families_->worker_errors.at({error_type}).Increment();
+}
+
+void Metrics::count_health_check(bool success) {
+  families_->health_checks.at({success ? "success" : "failure"}).Increment();
+}
+
+void Metrics::count_retry(std::string_view endpoint) {
+  families_->retries.at({endpoint}).Increment();
+}
+
+void Metrics::count_retries_exhausted(std::string_view endpoint) {
+  families_->retries_exhausted.at({endpoint}).Increment();
+}
+
+void Metrics::observe_retry_backoff(std::uint32_t attempt, Elapsed backoff) {
+  const Decimal number(attempt);
+  families_->backoffs.at({number.view()}).Observe(backoff.count());
+}
+
+void Metrics::set_worker_pool_size(std::string_view model, std::uint64_t workers) {
+  families_->pool_sizes.at({model}).Set(static_cast<double>(workers));
+}
+
+std::unique_ptr<WorkerSeries> Metrics::open_worker_series(std::string_view url) {
+  return std::make_unique<WorkerSeries>(families_->workers, url);
+}
+
+std::string Metrics::exposition() const {
+  families_->resident.at({}).Set(resident_bytes());
+  return prometheus::TextSerializer().Serialize(families_->registry->Collect());
+}
+
+}  // namespace smg::observability

@@ -1,0 +1,1 @@
+target_link_libraries(smg_relay PRIVATE simdjson::simdjson)

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <bit>
+
+#include <simdjson.h>
+
+#include "relay/json_inspection.hpp"
+#include "relay/json_text.hpp"
+#include "relay/json_walk.hpp"
+#include <smg/base/text.hpp>
+#include <smg/relay/request_body.hpp>
+
+namespace smg::relay {
+
+namespace {
+
+using simdjson::ondemand::document;
+using simdjson::ondemand::parser;
+
+static_assert(kBodyPadding >= simdjson::SIMDJSON_PADDING);
+
+/// Bodies up to this size share the thread's parser. An index takes 4 bytes per byte of capacity,
+/// so larger ones get a parser of their own, which does not outlive them.
+constexpr std::size_t kKeptCapacity = 1024 * 1024;
+constexpr std::size_t kLeastCapacity = 16 * 1024;
+
+/// simdjson's own count of levels is one ahead inside an array.
+constexpr std::size_t kParserDepth = kMaxBodyLevels + 2;
+
+/// The parser of this thread or `large`, whichever fits a body of `size` bytes, ready to index it;
+/// null if there is no memory.
+parser* parser_for(std::size_t size, std::optional<parser>& large) {
+  static thread_local parser kept{kKeptCapacity};
+  if (size > kKeptCapacity) {
+    large.emplace();
+    return large->allocate(size, kParserDepth) == simdjson::SUCCESS ? &*large : nullptr;
+  }
+  if (kept.capacity() >= size && kept.capacity() != 0) return &kept;
+  const auto capacity = std::bit_ceil(std::max(size, kLeastCapacity));
+  return kept.allocate(capacity, kParserDepth) == simdjson::SUCCESS ? &kept : nullptr;
+}
+
+GatewayError syntax_error(InferenceRoute route, std::string_view reason) {
+  std::string message{facts(route).openai_errors ? "JSON syntax error: "
+                                                 : "Failed to parse the request body as JSON: "};
+  message += reason;
+  return {ErrorCode::JsonSyntax, std::move(message), 400};
+}
+
+GatewayError data_error(InferenceRoute route, std::string_view reason) {
+  const bool openai = facts(route).openai_errors;
+  std::string message{openai ? "Invalid JSON data: "
+                             : "Failed to deserialize the JSON body into the target type: "};
+  message += reason;
+  return {ErrorCode::JsonData, std::move(message), openai ? 400 : 422};
+}
+
+GatewayError data_error(InferenceRoute route, const json::BodyProblem& problem) {
+  std::string reason{problem.field};
+  reason += ": ";
+  reason += problem.text;
+  return data_error(route, reason);
+}
+
+GatewayError range_error(const json::BodyProblem& problem) {
+  std::string message{problem.field};
+  message += ": Validation error: ";
+  message += problem.text;
+  return {ErrorCode::JsonRange, std::move(message), 400};
+}
+
+/// What stage 1 found; the rest is found on the walk.
+std::string_view reason_of(simdjson::error_code error) noexcept {
+  switch (error) {
+    case simdjson::EMPTY: return "the body is empty";
+    case simdjson::UTF8_ERROR: return "the body is not valid UTF-8";
+    case simdjson::UNCLOSED_STRING: return "a string is not closed";
+    case simdjson::UNESCAPED_CHARS: return "a string has a control character";
+    default: return "the body is not a JSON document";
+  }
+}
+
+GatewayError walk_error(InferenceRoute route, std::string_view body, document& document,
+                        bool too_deep) {
+  if (too_deep) {
+    return syntax_error(route, "nested deeper than " + std::to_string(kMaxBodyLevels) + " levels");
+  }
+  const char* where = nullptr;
+  const bool at_end = document.current_location().get(where) != simdjson::SUCCESS;
+  const auto offset = at_end ? body.size() : static_cast<std::size_t>(where - body.data());
+  return syntax_error(route, "unexpected text near byte " + std::to_string(offset));
+}
+
+bool at_end(document& document) noexcept {
+  return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+}
+
+/// Why a document that is no object is refused: it is either no JSON or the wrong type.
+GatewayError other_document_error(InferenceRoute route, std::string_view body, document& document) {
+  bool valid = false;
+  json::JsonWalk walk{kMaxBodyLevels};
+  std::string_view text;
+  if (document.raw_json_token().get(text) == simdjson::SUCCESS && !text.empty()) {
+    const auto shape = json::shape_of(text.front());
+    if (shape == json::kArray) {
+      simdjson::ondemand::array array;
+      const auto visit = [&walk](json::JsonValue& element) { return walk.finish(element); };
+      valid = document.get_array().get(array) == simdjson::SUCCESS &&
+              walk.each_element(array, 1, visit) && at_end(document);
+    } else if (shape != json::kInvalid) {
+      valid =
+          text.data() + text.size() == body.data() + body.size() && json::is_scalar(shape, text);
+    }
+  }
+  if (!valid) return walk_error(route, body, document, walk.too_deep());
+  return data_error(route, "the body must be an object");
+}
+
+Result<BodyFields> inspect_document(InferenceRoute route, std::string_view body,
+                                    document& document) {
+  simdjson::ondemand::object object;
+  std::string_view first;
+  if (document.raw_json_token().get(first) || first.empty() || first.front() != '{') {
+    return other_document_error(route, body, document);
+  }
+  if (document.get_object().get(object)) return walk_error(route, body, document, false);
+
+  json::BodyInspection inspection{route, body};
+  if (!inspection.read(object) || !at_end(document)) {
+    return walk_error(route, body, document, inspection.too_deep());
+  }
+  if (inspection.data_problem()) return data_error(route, *inspection.data_problem());
+  if (inspection.range_problem()) return range_error(*inspection.range_problem());
+  return std::move(inspection.fields());
+}
+
+/// Takes the place of `where`, or of nothing if its length is 0.
+struct Splice {
+  ByteRange where;
+  std::string_view replacement;
+};
+
+}  // namespace
+
+Result<BodyFields> inspect_body(InferenceRoute route, std::string& body) {
+  if (body.capacity() - body.size() < kBodyPadding) body.reserve(body.size() + kBodyPadding);
+  std::optional<parser> large;
+  parser* const parser = parser_for(body.size(), large);
+  if (parser == nullptr) return fail(ErrorCode::Internal, "no memory to inspect the request body");
+
+  document document;
+  const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
+  const auto error = parser->iterate(padded).get(document);
+  if (error) return syntax_error(route, reason_of(error));
+  return inspect_document(route, body, document);
+}
+
+EditedBody::EditedBody(std::string_view body, const BodyFields& fields, const BodyEdits& edits) {
+  std::vector<Splice> splices;
+  splices.reserve(2);
+  if (edits.model && fields.model_value) {
+    model_ = text::json_quoted(*edits.model);
+    splices.push_back({*fields.model_value, model_});
+  }
+  if (edits.data_parallel_rank && fields.rank_values.empty()) {
+    rank_ = fields.empty_object ? R"("data_parallel_rank":)" : R"(,"data_parallel_rank":)";
+    rank_ += std::to_string(*edits.data_parallel_rank);
+    splices.push_back({{fields.closing_brace, 0}, rank_});
+  } else if (edits.data_parallel_rank) {
+    rank_ = std::to_string(*edits.data_parallel_rank);
+    for (const ByteRange& where : fields.rank_values) splices.push_back({where, rank_});
+  }
+  std::sort(splices.begin(), splices.end(),
+            [](const Splice& a, const Splice& b) { return a.where.offset < b.where.offset; });
+
+  pieces_.reserve(2 * splices.size() + 1);
+  std::size_t done = 0;
+  for (const Splice& splice : splices) {
+    append(body.substr(done, splice.where.offset - done));
+    append(splice.replacement);
+    done = splice.where.offset + splice.where.length;
+  }
+  append(body.substr(done));
+}
+
+void EditedBody::append(std::string_view piece) {
+  if (piece.empty()) return;
+  pieces_.push_back(piece);
+  size_ += piece.size();
+}
+
+}  // namespace smg::relay

@@ -1,0 +1,85 @@
+#include <smg/routing/circuit_breaker.hpp>
+
+namespace smg::routing {
+
+using observability::CircuitState;
+
+std::optional<TimePoint> CircuitBreaker::reopens_at() const noexcept {
+  if (state() != CircuitState::Open) return std::nullopt;
+  return TimePoint(TimePoint::duration(opened_at_.load(std::memory_order_relaxed))) +
+         settings_.timeout;
+}
+
+bool CircuitBreaker::available(TimePoint now) const noexcept {
+  switch (state()) {
+    case CircuitState::Closed: return true;
+    case CircuitState::Open: return now >= reopens_at().value_or(now);
+    case CircuitState::HalfOpen:
+      return trials_.load(std::memory_order_relaxed) < settings_.success_threshold;
+  }
+  return true;
+}
+
+std::optional<CircuitBreaker::Permit> CircuitBreaker::admit(TimePoint now) {
+  if (state() == CircuitState::Closed) return Permit{false};
+  const std::lock_guard lock(mutex_);
+  if (!available(now)) return std::nullopt;
+  if (state() == CircuitState::Open) {
+    successes_ = 0;
+    trials_.store(0, std::memory_order_relaxed);
+    series_.set_consecutive_successes(0);
+    change_to(CircuitState::HalfOpen);
+  }
+  if (state() == CircuitState::Closed) return Permit{false};
+  trials_.fetch_add(1, std::memory_order_relaxed);
+  return Permit{true};
+}
+
+void CircuitBreaker::record(Permit permit, Outcome outcome, TimePoint now) {
+  if (outcome != Outcome::None) series_.count_circuit_outcome(outcome == Outcome::Success);
+  const bool nothing_changes = outcome == Outcome::None ||
+                               (outcome == Outcome::Success && state() == CircuitState::Closed &&
+                                failures_.load(std::memory_order_relaxed) == 0);
+  if (!permit.trial && nothing_changes) return;
+  const std::lock_guard lock(mutex_);
+  if (permit.trial && trials_.load(std::memory_order_relaxed) > 0) {
+    trials_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (outcome == Outcome::Failure) record_failure(now);
+  if (outcome == Outcome::Success) record_success();
+}
+
+void CircuitBreaker::record_failure(TimePoint now) {
+  // Failures of requests from before it opened do not keep it open longer.
+  if (state() == CircuitState::Open) return;
+  const auto failures = failures_.load(std::memory_order_relaxed) + 1;
+  failures_.store(failures, std::memory_order_relaxed);
+  series_.set_consecutive_failures(failures);
+  const bool opens = state() == CircuitState::HalfOpen || failures >= settings_.failure_threshold;
+  if (!opens || settings_.disabled) return;
+  successes_ = 0;
+  series_.set_consecutive_successes(0);
+  opened_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  change_to(CircuitState::Open);
+}
+
+void CircuitBreaker::record_success() {
+  if (state() == CircuitState::Open) return;
+  if (state() == CircuitState::HalfOpen && ++successes_ < settings_.success_threshold) {
+    series_.set_consecutive_successes(successes_);
+    return;
+  }
+  successes_ = 0;
+  failures_.store(0, std::memory_order_relaxed);
+  series_.set_consecutive_successes(0);
+  series_.set_consecutive_failures(0);
+  if (state() == CircuitState::HalfOpen) change_to(CircuitState::Closed);
+}
+
+void CircuitBreaker::change_to(CircuitState next) {
+  series_.count_circuit_transition(state(), next);
+  state_.store(next, std::memory_order_relaxed);
+  series_.set_circuit_state(next);
+}
+
+}  // namespace smg::routing

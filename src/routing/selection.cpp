@@ -1,0 +1,63 @@
+#include <algorithm>
+
+#include <smg/routing/selection.hpp>
+
+namespace smg::routing {
+namespace {
+
+bool contains(std::span<Worker* const> workers, const Worker* worker) noexcept {
+  return std::find(workers.begin(), workers.end(), worker) != workers.end();
+}
+
+std::vector<Worker*> eligible_workers(const ModelPool& pool, std::span<Worker* const> avoid,
+                                      TimePoint now) {
+  std::vector<Worker*> eligible;
+  eligible.reserve(pool.workers.size());
+  for (Worker* worker : pool.workers) {
+    if (worker->healthy() && worker->breaker().available(now)) eligible.push_back(worker);
+  }
+  const auto untried = std::count_if(eligible.begin(), eligible.end(),
+                                     [&](Worker* w) { return !contains(avoid, w); });
+  if (untried > 0 && !avoid.empty()) {
+    std::erase_if(eligible, [&](Worker* w) { return contains(avoid, w); });
+  }
+  return eligible;
+}
+
+/// Whole seconds until the state of some worker can change: its breaker, or at its next health check.
+int seconds_until_change(const ModelPool& pool, TimePoint now) {
+  auto soonest = std::chrono::seconds(3600);
+  for (const Worker* worker : pool.workers) {
+    auto wait = worker->facts().health.interval;
+    if (const auto at = worker->breaker().reopens_at(); at && worker->healthy()) {
+      wait = std::chrono::ceil<std::chrono::seconds>(*at - now);
+    }
+    soonest = std::min(soonest, wait);
+  }
+  return static_cast<int>(std::max<std::chrono::seconds::rep>(soonest.count(), 1));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const ModelPool& pool,
+                                                 const RoutingRequest& request,
+                                                 std::span<Worker* const> avoid, TimePoint now) {
+  auto eligible = eligible_workers(pool, avoid, now);
+  while (!eligible.empty()) {
+    Worker* const picked = pool.policy->pick(eligible, request);
+    if (picked == nullptr) break;
+    if (const auto permit = picked->breaker().admit(now)) {
+      const auto& all = table.workers();
+      const auto owner = std::find_if(all.begin(), all.end(),
+                                      [&](const WorkerPtr& w) { return w.get() == picked; });
+      return std::make_unique<Selection>(*owner, *permit);
+    }
+    std::erase(eligible, picked);
+  }
+  GatewayError none = fail(ErrorCode::NoAvailableWorkers,
+                           "All workers are unavailable (circuit breaker open or unhealthy)");
+  none.retry_after_seconds = seconds_until_change(pool, now);
+  return none;
+}
+
+}  // namespace smg::routing

@@ -1,0 +1,102 @@
+#include <smg/upstream/fetch.hpp>
+
+namespace smg::upstream {
+namespace {
+
+/// The exchange in progress, which a deadline or an abort may end.
+struct Fetch {
+  net::IoThread& thread;
+  HostPool& pool;
+  const FetchRequest& request;
+  std::size_t limit;
+  net::AbortSwitch& abort;
+  net::AbortSwitch connecting;
+  UpstreamExchange* exchange = nullptr;
+  std::optional<GatewayError> cut;
+  bool response_begun = false;
+
+  void end(GatewayError why) {
+    if (cut) return;
+    cut = why;
+    connecting.abort();
+    if (exchange != nullptr) exchange->abort(std::move(why));
+  }
+};
+
+http::Fields fields_of(const FetchRequest& request, std::string& authorization) {
+  http::Fields fields{{"accept", "*/*"}};
+  if (!request.authorization.empty()) {
+    authorization = request.authorization;
+  } else if (!request.api_key.empty()) {
+    authorization = "Bearer " + request.api_key;
+  }
+  if (!authorization.empty()) fields.push_back({"authorization", authorization});
+  if (!request.content_type.empty()) fields.push_back({"content-type", request.content_type});
+  return fields;
+}
+
+net::Task<Result<std::string>> read_whole(Fetch& fetch, UpstreamExchange& exchange) {
+  std::string body;
+  for (;;) {
+    const auto scratch = fetch.thread.scratch().first(64 * 1024);
+    auto got = co_await exchange.read_body(scratch);
+    if (!got) co_return got.error();
+    if (*got == 0) co_return body;
+    if (body.size() + *got > fetch.limit) {
+      co_return fail(ErrorCode::UpstreamResponseTooLarge, "The worker's response is too large");
+    }
+    body.append(scratch.data(), *got);
+  }
+}
+
+net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch) {
+  auto opened = co_await fetch.pool.open(fetch.thread, fetch.connecting);
+  if (fetch.cut) co_return *fetch.cut;
+  if (!opened) co_return opened.error();
+  UpstreamExchangePtr exchange = std::move(*opened);
+  fetch.exchange = exchange.get();
+  std::string authorization;
+  const http::Fields fields = fields_of(fetch.request, authorization);
+  const bool has_body = fetch.request.method != "GET" && fetch.request.method != "HEAD";
+  exchange->write_head({fetch.request.method, fetch.request.target, fields,
+                        has_body ? http::BodyLength::known(fetch.request.body.size())
+                                 : http::BodyLength::none()});
+  const std::string_view body = fetch.request.body;
+  if (!exchange->send({&body, 1}, true)) static_cast<void>(co_await exchange->flushed());
+  FetchedResponse response;
+  auto head = co_await exchange->read_head();
+  fetch.response_begun = exchange->response_begun();
+  if (head) {
+    response.status = (*head)->status;
+    if (const auto* type = (*head)->find("content-type")) response.content_type = type->value;
+  }
+  Result<std::string> whole = std::string();
+  if (head) whole = co_await read_whole(fetch, *exchange);
+  fetch.exchange = nullptr;
+  if (!head) co_return head.error();
+  if (!whole) co_return whole.error();
+  response.body = std::move(*whole);
+  co_return response;
+}
+
+}  // namespace
+
+net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<HostPool> pool,
+                                         FetchRequest request, net::Duration timeout,
+                                         std::size_t limit, net::AbortSwitch& abort) {
+  if (abort.aborted()) co_return fail(ErrorCode::Aborted);
+  Fetch state{thread, *pool, request, limit, abort, {}, nullptr, {}, false};
+  net::Deadline deadline(thread.deadlines(), [&state] {
+    state.end(fail(ErrorCode::UpstreamTimeout, "The worker did not answer in time"));
+  });
+  deadline.arm(timeout);
+  abort.set([&state] { state.end(fail(ErrorCode::Aborted)); });
+  auto response = co_await fetch_once(state);
+  const bool resendable = !response && response.error().code == ErrorCode::UpstreamConnect &&
+                          !state.response_begun && !state.cut;
+  if (resendable) response = co_await fetch_once(state);
+  abort.clear();
+  co_return response;
+}
+
+}  // namespace smg::upstream

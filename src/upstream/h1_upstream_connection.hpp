@@ -1,0 +1,81 @@
+#pragma once
+
+#include <smg/http/chunked.hpp>
+#include <smg/net/byte_stream.hpp>
+#include <smg/net/io_thread.hpp>
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::upstream {
+
+/// One HTTP/1.1 connection to a worker. It is the exchange that runs on it, and watches itself while it
+/// is idle: a worker that closes it, or says something unasked, ends it there.
+class H1UpstreamConnection final : public UpstreamExchange, private net::StreamObserver {
+ public:
+  H1UpstreamConnection(std::shared_ptr<HostPool> pool, net::IoThread& thread,
+                       std::unique_ptr<net::ByteStream> stream);
+  ~H1UpstreamConnection() override;
+
+  void begin();
+  void become_idle(config::Seconds idle_timeout);
+  [[nodiscard]] int release_descriptor() noexcept { return stream_->release(); }
+  [[nodiscard]] net::IoThread& thread() noexcept { return thread_; }
+
+  // UpstreamExchange
+  void write_head(const UpstreamRequest& request) override;
+  void flush() override;
+  bool send(std::span<const std::string_view> pieces, bool last) override;
+  void keep_unsent() override;
+  net::Task<Result<>> flushed() override;
+  net::Task<Result<const http::ResponseHead*>> read_head() override;
+  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  bool body_ready() const noexcept override { return !input_.empty() && !body_ended_; }
+  bool body_ended() const noexcept override { return body_ended_; }
+  bool response_begun() const noexcept override { return response_begun_; }
+  void abort(GatewayError why) noexcept override;
+  void release() noexcept override;
+
+ private:
+  // net::StreamObserver
+  void on_readable() override;
+  void on_writable() override;
+
+  [[nodiscard]] bool send_pending();
+  [[nodiscard]] net::Task<Result<>> read_more_of_head();
+  [[nodiscard]] Result<bool> take_head();
+  void begin_body();
+  [[nodiscard]] Result<std::size_t> accept_body(std::span<char> piece);
+  [[nodiscard]] bool reusable() const noexcept;
+
+  std::shared_ptr<HostPool> pool_;
+  net::IoThread& thread_;
+  std::unique_ptr<net::ByteStream> stream_;
+  net::Gate read_gate_;
+  net::Gate write_gate_;
+  net::Deadline idle_;
+  bool is_idle_ = false;
+
+  // Sending: what the kernel has not taken yet, framing included. Entries point into `head_out_`,
+  // `size_line_`, `kept_` or the sender's memory.
+  std::string head_out_;
+  std::string kept_;
+  char size_line_[24];
+  std::vector<iovec> unsent_;
+  std::size_t first_unsent_ = 0;
+  bool chunked_request_ = false;
+  bool request_ended_ = false;
+  bool write_failed_ = false;
+
+  // Receiving.
+  std::string input_;
+  http::ResponseHead head_;
+  http::ChunkDecoder chunks_;
+  std::uint64_t body_left_ = 0;
+  bool head_request_ = false;
+  bool response_begun_ = false;
+  bool body_ended_ = false;
+  bool surplus_ = false;
+
+  std::optional<GatewayError> aborted_;
+};
+
+}  // namespace smg::upstream

@@ -1,0 +1,120 @@
+#include "upstream/h1_upstream_connection.hpp"
+
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::upstream {
+
+HostPool::HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings)
+    : threads_(threads),
+      origin_(std::move(origin)),
+      settings_(settings),
+      shards_(threads.size()) {}
+
+HostPool::~HostPool() = default;
+
+net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
+                                                      net::AbortSwitch& abort) {
+  Connection connection = take_idle(thread);
+  if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
+    connection = co_await take_over(thread);
+  }
+  if (!connection) {
+    auto stream =
+        co_await net::connect_tcp(thread, origin_.host, origin_.port, settings_.connect_timeout, abort);
+    if (!stream) co_return stream.error();
+    connection =
+        std::make_unique<H1UpstreamConnection>(shared_from_this(), thread, std::move(*stream));
+  }
+  connection->begin();
+  co_return UpstreamExchangePtr(connection.release());
+}
+
+HostPool::Connection HostPool::remove(Shard& shard, std::size_t index) {
+  Connection connection = std::move(shard.idle[index]);
+  shard.idle.erase(shard.idle.begin() + static_cast<std::ptrdiff_t>(index));
+  shard.count.store(shard.idle.size(), std::memory_order_relaxed);
+  idle_total_.fetch_sub(1, std::memory_order_relaxed);
+  return connection;
+}
+
+HostPool::Connection HostPool::take_idle(net::IoThread& thread) {
+  Shard& shard = shards_[thread.index()];
+  if (shard.idle.empty()) return nullptr;
+  return remove(shard, shard.idle.size() - 1);
+}
+
+/// Asks the other threads, one after the other, for an idle connection's descriptor.
+net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread) {
+  struct Reply {
+    explicit Reply(net::Executor executor) : gate(executor) {}
+    net::Gate gate;
+    int descriptor = -1;
+  };
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    if (i == thread.index() || shards_[i].count.load(std::memory_order_relaxed) == 0) continue;
+    const auto reply = std::make_shared<Reply>(thread.executor());
+    net::IoThread& owner = threads_[i];
+    owner.post([self = shared_from_this(), &owner, &thread, reply] {
+      const Connection idle = self->take_idle(owner);
+      const int descriptor = idle ? idle->release_descriptor() : -1;
+      thread.post([reply, descriptor] {
+        reply->descriptor = descriptor;
+        reply->gate.open_and_resume();
+      });
+    });
+    co_await reply->gate.wait();
+    if (reply->descriptor < 0) continue;
+    if (auto stream = net::adopt_tcp(thread, reply->descriptor)) {
+      co_return std::make_unique<H1UpstreamConnection>(shared_from_this(), thread, std::move(stream));
+    }
+  }
+  co_return nullptr;
+}
+
+void HostPool::put_back(Connection connection) {
+  if (retired_.load(std::memory_order_relaxed) ||
+      idle_total_.load(std::memory_order_relaxed) >= settings_.max_idle) {
+    return;
+  }
+  Shard& shard = shards_[connection->thread().index()];
+  connection->become_idle(settings_.idle_timeout);
+  shard.idle.push_back(std::move(connection));
+  shard.count.store(shard.idle.size(), std::memory_order_relaxed);
+  idle_total_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void HostPool::drop_idle(H1UpstreamConnection& connection) {
+  Shard& shard = shards_[connection.thread().index()];
+  for (std::size_t i = 0; i < shard.idle.size(); ++i) {
+    if (shard.idle[i].get() != &connection) continue;
+    // Runs below a callback of the connection: it goes once that has returned.
+    connection.thread().post([dropped = std::shared_ptr<H1UpstreamConnection>(remove(shard, i))] {});
+    return;
+  }
+}
+
+void HostPool::close_all_idle(net::IoThread& thread) {
+  while (take_idle(thread)) {
+  }
+}
+
+void HostPool::retire() {
+  retired_.store(true, std::memory_order_relaxed);
+  threads_.post_to_all(
+      [self = shared_from_this()](net::IoThread& thread) { self->close_all_idle(thread); });
+}
+
+std::shared_ptr<HostPool> PoolDirectory::find_or_create(const Origin& origin,
+                                                        const PoolSettings& settings) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(pools_, [](const auto& pool) { return pool.expired(); });
+  for (const auto& candidate : pools_) {
+    auto pool = candidate.lock();
+    if (pool && pool->origin() == origin && pool->settings() == settings) return pool;
+  }
+  auto pool = std::make_shared<HostPool>(threads_, origin, settings);
+  pools_.push_back(pool);
+  return pool;
+}
+
+}  // namespace smg::upstream

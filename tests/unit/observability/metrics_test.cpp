@@ -1,0 +1,263 @@
+#include <chrono>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <smg/observability/metrics.hpp>
+
+namespace smg::observability {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<double> kBounds{0.5, 2};
+
+/// The lines of an exposition that are samples, by everything before the value.
+[[nodiscard]] std::map<std::string, std::string> samples(const std::string& exposition) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(exposition);
+  for (std::string line; std::getline(lines, line);) {
+    const auto blank = line.rfind(' ');
+    if (line.empty() || line[0] == '#') continue;
+    EXPECT_TRUE(found.emplace(line.substr(0, blank), line.substr(blank + 1)).second) << line;
+  }
+  return found;
+}
+
+/// The families of an exposition: the names of its TYPE lines with their types.
+[[nodiscard]] std::map<std::string, std::string> types(const std::string& exposition) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(exposition);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string hash, keyword, name, type;
+    words >> hash >> keyword >> name >> type;
+    if (hash == "#" && keyword == "TYPE") found[name] = type;
+  }
+  return found;
+}
+
+struct EventCase {
+  std::string name;
+  std::function<void(Metrics&)> event;
+  std::string family;
+  std::string type;
+  std::string series;
+  std::string value;
+};
+
+void PrintTo(const EventCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+class MetricsEvent : public testing::TestWithParam<EventCase> {};
+
+TEST_P(MetricsEvent, MakesItsSeriesAtTheFirstSample) {
+  const EventCase& c = GetParam();
+  Metrics metrics(kBounds, "1");
+  EXPECT_FALSE(types(metrics.exposition()).contains(c.family));
+  c.event(metrics);
+  const std::string exposition = metrics.exposition();
+  EXPECT_EQ(types(exposition)[c.family], c.type);
+  EXPECT_NE(exposition.find("# HELP " + c.family + " "), std::string::npos);
+  const auto found = samples(exposition);
+  ASSERT_TRUE(found.contains(c.series)) << exposition;
+  EXPECT_EQ(found.at(c.series), c.value);
+}
+
+const RouterLabels kRouter{"m", "chat", true};
+const std::string kBackend = R"(backend_type="regular",connection_mode="http",router_type="http")";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MetricsEvent,
+    testing::Values(
+        EventCase{"http_requests", [](Metrics& m) { m.count_http_request("GET", "/w/{id}"); },
+                  "smg_http_requests_total", "counter",
+                  R"(smg_http_requests_total{method="GET",path="/w/{id}"})", "1"},
+        EventCase{"http_responses", [](Metrics& m) { m.count_http_response("/x", 404, ""); },
+                  "smg_http_responses_total", "counter",
+                  R"(smg_http_responses_total{error_code="",path="/x",status_code="404"})", "1"},
+        EventCase{"http_durations", [](Metrics& m) { m.observe_http_duration("GET", "/x", 1s); },
+                  "smg_http_request_duration_seconds", "histogram",
+                  R"(smg_http_request_duration_seconds_bucket{method="GET",path="/x",le="2"})",
+                  "1"},
+        EventCase{"http_active",
+                  [](Metrics& m) {
+                    m.http_request_began();
+                    m.http_request_began();
+                    m.http_request_ended();
+                  },
+                  "smg_http_connections_active", "gauge", "smg_http_connections_active", "1"},
+        EventCase{"router_requests", [](Metrics& m) { m.count_router_request(kRouter); },
+                  "smg_router_requests_total", "counter",
+                  "smg_router_requests_total{" + kBackend +
+                      R"(,endpoint="chat",model="m",streaming="true"})",
+                  "1"},
+        EventCase{"router_durations", [](Metrics& m) { m.observe_router_duration(kRouter, 250ms); },
+                  "smg_router_request_duration_seconds", "histogram",
+                  "smg_router_request_duration_seconds_sum{" + kBackend +
+                      R"(,endpoint="chat",model="m"})",
+                  "0.25"},
+        EventCase{
+            "ttft", [](Metrics& m) { m.observe_ttft(kRouter, 3s); }, "smg_router_ttft_seconds",
+            "histogram",
+            "smg_router_ttft_seconds_bucket{" + kBackend + R"(,endpoint="chat",model="m",le="2"})",
+            "0"},
+        EventCase{"router_errors", [](Metrics& m) { m.count_router_error(kRouter, "timeout"); },
+                  "smg_router_request_errors_total", "counter",
+                  "smg_router_request_errors_total{" + kBackend +
+                      R"(,endpoint="chat",error_type="timeout",model="m"})",
+                  "1"},
+        EventCase{"upstream_responses", [](Metrics& m) { m.count_upstream_response(502, "c"); },
+                  "smg_router_upstream_responses_total", "counter",
+                  R"(smg_router_upstream_responses_total{router_type="http",error_code="c",)"
+                  R"(status_code="502"})",
+                  "1"},
+        EventCase{"body_paths", [](Metrics& m) { m.count_body_path("streamed", "r"); },
+                  "smg_router_request_body_path_total", "counter",
+                  R"(smg_router_request_body_path_total{path="streamed",reason="r"})", "1"},
+        EventCase{"released_bytes",
+                  [](Metrics& m) {
+                    m.add_released_bytes(0);
+                    EXPECT_FALSE(types(m.exposition())
+                                     .contains("smg_router_request_buffers_released_early_"
+                                               "bytes_total"));
+                    m.add_released_bytes(1048576);
+                    m.add_released_bytes(1);
+                  },
+                  "smg_router_request_buffers_released_early_bytes_total", "counter",
+                  "smg_router_request_buffers_released_early_bytes_total", "1048577"},
+        EventCase{"send_retries", [](Metrics& m) { m.count_send_retry(); },
+                  "smg_router_upstream_send_retries_total", "counter",
+                  R"(smg_router_upstream_send_retries_total{router_type="http"})", "1"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Worker, MetricsEvent,
+    testing::Values(
+        EventCase{"selections", [](Metrics& m) { m.count_worker_selection("m", "random"); },
+                  "smg_worker_selection_total", "counter",
+                  R"(smg_worker_selection_total{connection_mode="http",worker_type="regular",)"
+                  R"(model="m",policy="random"})",
+                  "1"},
+        EventCase{"worker_errors", [](Metrics& m) { m.count_worker_error("backend_error"); },
+                  "smg_worker_errors_total", "counter",
+                  R"(smg_worker_errors_total{connection_mode="http",worker_type="regular",)"
+                  R"(error_type="backend_error"})",
+                  "1"},
+        EventCase{"health_checks", [](Metrics& m) { m.count_health_check(false); },
+                  "smg_worker_health_checks_total", "counter",
+                  R"(smg_worker_health_checks_total{worker_type="regular",result="failure"})", "1"},
+        EventCase{"retries", [](Metrics& m) { m.count_retry("chat"); }, "smg_worker_retries_total",
+                  "counter", R"(smg_worker_retries_total{worker_type="regular",endpoint="chat"})",
+                  "1"},
+        EventCase{"retries_exhausted", [](Metrics& m) { m.count_retries_exhausted("chat"); },
+                  "smg_worker_retries_exhausted_total", "counter",
+                  R"(smg_worker_retries_exhausted_total{worker_type="regular",endpoint="chat"})",
+                  "1"},
+        EventCase{"backoffs", [](Metrics& m) { m.observe_retry_backoff(2, 60ms); },
+                  "smg_worker_retry_backoff_seconds", "histogram",
+                  R"(smg_worker_retry_backoff_seconds_bucket{attempt="2",le="0.075"})", "1"},
+        EventCase{"pool_sizes",
+                  [](Metrics& m) {
+                    m.set_worker_pool_size("m", 3);
+                    m.set_worker_pool_size("m", 0);
+                  },
+                  "smg_worker_pool_size", "gauge",
+                  R"(smg_worker_pool_size{connection_mode="http",worker_type="regular",model="m"})",
+                  "0"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Metrics, NewRegistryHoldsOnlyTheProcessItself) {
+  Metrics metrics(kBounds, "1.2.3");
+  const auto found = samples(metrics.exposition());
+  EXPECT_EQ(found.size(), 2U);
+  EXPECT_EQ(found.at(R"(smg_build_info{version="1.2.3"})"), "1");
+  EXPECT_GT(std::stod(found.at("smg_process_resident_bytes")), 4096.0);
+}
+
+TEST(Metrics, EqualLabelsShareASeriesAndOthersDoNot) {
+  Metrics metrics(kBounds, "1");
+  // "a" "bc" and "ab" "c" differ, though joined they are the same text.
+  for (int i = 0; i < 3; ++i) metrics.count_body_path("a", "bc");
+  metrics.count_body_path("ab", "c");
+  const auto found = samples(metrics.exposition());
+  EXPECT_EQ(found.at(R"(smg_router_request_body_path_total{path="a",reason="bc"})"), "3");
+  EXPECT_EQ(found.at(R"(smg_router_request_body_path_total{path="ab",reason="c"})"), "1");
+}
+
+TEST(Metrics, FamiliesGrowPastTheirFirstTable) {
+  Metrics metrics(kBounds, "1");
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 500; ++i) metrics.count_retry("endpoint-" + std::to_string(i));
+  }
+  const auto found = samples(metrics.exposition());
+  for (int i = 0; i < 500; ++i) {
+    const std::string series =
+        R"(smg_worker_retries_total{worker_type="regular",endpoint="endpoint-)" +
+        std::to_string(i) + R"("})";
+    ASSERT_TRUE(found.contains(series)) << series;
+    EXPECT_EQ(found.at(series), "2");
+  }
+}
+
+TEST(Metrics, LabelValuesAreEscaped) {
+  Metrics metrics(kBounds, "1");
+  metrics.count_retry("a\"b\\c\nd");
+  EXPECT_TRUE(samples(metrics.exposition())
+                  .contains(R"(smg_worker_retries_total{worker_type="regular",)"
+                            R"(endpoint="a\"b\\c\nd"})"));
+}
+
+TEST(Metrics, HistogramsAreCumulativeWithTheChosenBounds) {
+  Metrics metrics(kBounds, "1");
+  for (const auto elapsed : {100ms, 500ms, 1000ms, 5000ms}) {
+    metrics.observe_http_duration("GET", "/x", elapsed);
+  }
+  const auto found = samples(metrics.exposition());
+  const std::string name = "smg_http_request_duration_seconds";
+  const std::string labels = R"(method="GET",path="/x")";
+  EXPECT_EQ(found.at(name + "_bucket{" + labels + R"(,le="0.5"})"), "2");
+  EXPECT_EQ(found.at(name + "_bucket{" + labels + R"(,le="2"})"), "3");
+  EXPECT_EQ(found.at(name + "_bucket{" + labels + R"(,le="+Inf"})"), "4");
+  EXPECT_EQ(found.at(name + "_count{" + labels + "}"), "4");
+  EXPECT_EQ(found.at(name + "_sum{" + labels + "}"), "6.6");
+}
+
+TEST(Metrics, ThreadsLoseNoEventWhileOthersScrape) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 2000;
+  constexpr int kEndpoints = 40;
+  Metrics metrics(kBounds, "1");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&metrics] {
+      for (int i = 0; i < kRounds; ++i) {
+        metrics.count_retry("e" + std::to_string(i % kEndpoints));
+        metrics.observe_ttft({"m", "chat", true}, 1s);
+        metrics.http_request_began();
+        metrics.http_request_ended();
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(metrics.exposition().empty());
+  for (auto& thread : threads) thread.join();
+  const auto found = samples(metrics.exposition());
+  for (int i = 0; i < kEndpoints; ++i) {
+    EXPECT_EQ(found.at(R"(smg_worker_retries_total{worker_type="regular",endpoint="e)" +
+                       std::to_string(i) + R"("})"),
+              std::to_string(kThreads * kRounds / kEndpoints));
+  }
+  EXPECT_EQ(
+      found.at("smg_router_ttft_seconds_count{" + kBackend + R"(,endpoint="chat",model="m"})"),
+      std::to_string(kThreads * kRounds));
+  EXPECT_EQ(found.at("smg_http_connections_active"), "0");
+}
+
+}  // namespace
+}  // namespace smg::observability
