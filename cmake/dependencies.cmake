@@ -7,9 +7,11 @@ find_package(simdjson 3.0 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 
-# Asio's bodies are compiled once, in src/net/asio_compiled.cpp. Mixed definitions of these macros would
-# break the one-definition rule, so they live on this one target, which every layer links.
-add_library(smg_asio INTERFACE)
-target_compile_definitions(smg_asio INTERFACE
+# Asio's bodies are compiled once. Mixed definitions of these macros would break the one-definition rule,
+# so they live on this one target, which every layer links.
+add_library(smg_asio STATIC ${PROJECT_SOURCE_DIR}/cmake/asio.cpp)
+target_compile_features(smg_asio PUBLIC cxx_std_20)
+target_compile_definitions(smg_asio PUBLIC
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_NO_TS_EXECUTORS)
-target_link_libraries(smg_asio INTERFACE Boost::headers Threads::Threads)
+target_link_libraries(smg_asio PUBLIC Boost::headers Threads::Threads)
+target_link_libraries(smg_asio PRIVATE smg_options)

@@ -73,7 +73,7 @@ run_pytest() {  # ARGUMENT...
   # 1: tests failed. Anything else, such as no tests at all, is not helped by another run.
   ((code == 1)) || return "$code"
   echo "== Once more, one at a time: the cases that failed"
-  "$python" "${common[@]}" --last-failed --last-failed-no-failures none
+  "$python" "${common[@]}" --last-failed --last-failed-no-failures none --maxfail 20
 }
 
 stage_install() { cmake/install_dependencies.sh; }

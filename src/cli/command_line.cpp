@@ -78,8 +78,10 @@ std::vector<std::string> problems_of(const FlagSet& flags, const Command& comman
 }
 
 void apply_all(FlagSet& flags, const CLI::App& app, const Command& command) {
-  flags.apply_unknown(app.remaining());
   flags.apply_given();
+  // After the known ones: a flag that has swallowed the next one as its value is the better
+  // culprit.
+  flags.apply_unknown(app.remaining());
   if (!command.config_file.empty()) flags.apply_file(command.config_file);
   if (command.serve && command.backend.empty()) throw UsageError("--backend: required: echo");
 }

@@ -31,6 +31,7 @@ std::string variable_of(std::string_view name) {
 /// The value of a variable; an empty one counts as unset. Kubernetes sets SMG_PORT=tcp://… for a
 /// service named smg: no flag takes such a value, so it is not meant for us.
 std::optional<std::string> environment(const std::string& variable) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read at the start, before there are threads.
   const char* value = std::getenv(variable.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   if (std::string_view(value).starts_with("tcp://")) return std::nullopt;
@@ -60,7 +61,7 @@ std::string help_of(const Flag& flag, const RefusedFlag* refused, bool own_headi
 CLI::Option* add_to(CLI::App& app, const Flag& flag) {
   if (flag.arity == Arity::Switch) return app.add_flag(flag.text.names);
   auto* option = app.add_option(flag.text.names);
-  option->option_text(flag.text.value_name);
+  option->option_text(flag.text.value_name)->type_name("value");
   if (!is_list(flag.arity)) return option->take_last();
   // Both calls are needed: without the second, CLI11 2.1 takes no words at all.
   option->expected(flag.arity == Arity::Any ? 0 : 1, -1)->allow_extra_args();
@@ -157,18 +158,21 @@ void FlagSet::add_refused() {
 void FlagSet::apply_unknown(const Words& words) {
   bool in_family = false;
   for (const auto& word : words) {
-    const bool is_flag = word.starts_with('-');
-    if (is_flag) in_family = is_of_refused_family(word);
-    if (!in_family) throw UsageError("unknown argument: " + word);
-    if (!is_flag) continue;
-    problems_.push_back(word.substr(0, word.find('=')) + ": " + std::string(kNotYet));
+    const bool is_number = word.size() > 1 && word[1] >= '0' && word[1] <= '9';
+    const bool is_flag = word.starts_with('-') && !is_number;
+    // What follows the sign may be a secret given to a misspelt flag.
+    const auto name = is_flag ? word.substr(0, word.find('=')) : word;
+    if (is_flag) in_family = is_of_refused_family(name);
+    if (!in_family) throw UsageError("unknown argument: " + name);
+    if (is_flag) problems_.push_back(name + ": " + std::string(kNotYet));
   }
 }
 
-void FlagSet::apply(Entry& entry, const Words& words) {
+void FlagSet::apply(Entry& entry, Words words, bool negated) {
   entry.given = true;
   try {
     if (!is_list(entry.flag.arity) && words.size() != 1) throw ValueError("takes one value");
+    if (negated) words.front() = to_bool(words.front()) ? "false" : "true";
     if (entry.flag.arity == Arity::AtLeastOne && words.empty()) {
       throw ValueError("takes at least one value");
     }
@@ -182,7 +186,7 @@ void FlagSet::apply(Entry& entry, const Words& words) {
   } catch (const UsageError& error) {
     throw UsageError(entry.name + ": " + error.what());
   } catch (const ValueError& error) {
-    problems_.push_back(entry.name + ": " + error.what());
+    for (const auto& reason : error.reasons) problems_.push_back(entry.name + ": " + reason);
   }
 }
 
@@ -234,6 +238,8 @@ FlagSet::Entry* FlagSet::find(std::string_view key, bool& negated) {
 }
 
 void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& path) {
+  // How CLI11 reports that a section begins and ends; the keys between have its name in theirs.
+  if (item.name == "++" || item.name == "--") return;
   const auto key = item.fullname();
   bool negated = false;
   auto* entry = find(key, negated);
@@ -242,9 +248,7 @@ void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& pa
     return;
   }
   if (entry->given) return;
-  auto words = item.inputs;
-  if (negated && words.size() == 1) words.front() = to_bool(words.front()) ? "false" : "true";
-  apply(*entry, words);
+  apply(*entry, item.inputs, negated);
 }
 
 void FlagSet::apply_file(const std::string& path) {

@@ -103,7 +103,7 @@ class FlagSet {
   };
 
   [[nodiscard]] Entry* find(std::string_view key, bool& negated);
-  void apply(Entry& entry, const Words& words);
+  void apply(Entry& entry, Words words, bool negated = false);
   void apply_environment(Entry& entry);
   void apply_file_item(const CLI::ConfigItem& item, const std::string& path);
 

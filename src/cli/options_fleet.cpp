@@ -5,15 +5,20 @@ namespace {
 
 /// Adds `alias=canonical` words; an alias may be repeated, but not for another model.
 void add_aliases(std::map<std::string, std::string>& aliases, const Words& words) {
+  Words reasons;
   for (const auto& word : words) {
     const auto equals = word.find('=');
-    if (equals == std::string::npos) throw ValueError(word + " - Must be <alias>=<canonical>");
+    if (equals == std::string::npos) {
+      reasons.push_back(word + " - Must be <alias>=<canonical>");
+      continue;
+    }
     const auto canonical = word.substr(equals + 1);
     const auto [known, added] = aliases.try_emplace(word.substr(0, equals), canonical);
     if (!added && known->second != canonical) {
-      throw ValueError(word + " - The alias already stands for " + known->second);
+      reasons.push_back(word + " - The alias already stands for " + known->second);
     }
   }
+  if (!reasons.empty()) throw ValueError(std::move(reasons));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "cli/words.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <sstream>
 #include <system_error>
 

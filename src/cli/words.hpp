@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// From the words of a command line, a variable or a file to values.
@@ -18,9 +17,14 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The words are understood, but not acceptable: exit code 1. The text leaves out the flag's name.
+/// The words are understood, but not acceptable: exit code 1. One text for each reason, without the
+/// flag's name.
 struct ValueError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit ValueError(Words texts)
+      : std::runtime_error("refused value"), reasons(std::move(texts)) {}
+  explicit ValueError(std::string text) : ValueError(Words{std::move(text)}) {}
+
+  Words reasons;
 };
 
 /// Throws UsageError if `word` is no number of decimal digits, ValueError if it is above `most`.

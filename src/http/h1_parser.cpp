@@ -64,8 +64,8 @@ Method method_of(string_view word) noexcept {
   return Method::Other;
 }
 
-/// The path of a request target in origin or absolute form (RFC 9112 3.2); any other form as it is.
-string_view path_of(string_view target) noexcept {
+/// Takes a request target in origin or absolute form apart (RFC 9112 3.2); any other form is a path.
+void split_target(string_view target, RequestHead& head) noexcept {
   string_view path = target;
   for (const string_view scheme : {string_view("http://"), string_view("https://")}) {
     if (!text::starts_with_ignoring_case(path, scheme)) continue;
@@ -74,7 +74,10 @@ string_view path_of(string_view target) noexcept {
     path = slash == string_view::npos ? string_view("/") : path.substr(slash);
     break;
   }
-  return path.substr(0, path.find_first_of("?#"));
+  path = path.substr(0, path.find('#'));
+  const auto mark = path.find('?');
+  head.path = path.substr(0, mark);
+  head.query = mark == string_view::npos ? string_view{} : path.substr(mark + 1);
 }
 
 /// Reads the field lines of a head up to its empty line.
@@ -165,7 +168,7 @@ Result<> parse_request_line(string_view line, RequestHead& head, const HeadLimit
   if (version[7] < '0' || version[7] > '9') return refuse(400, "Malformed HTTP version");
   head.version = version[7] == '0' ? 10 : 11;
   head.method = method_of(method);
-  head.path = path_of(target);
+  split_target(target, head);
   return {};
 }
 

@@ -28,6 +28,7 @@ class H1ServerConnection final : public ClientExchange, private net::StreamObser
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  bool body_ready() const noexcept override { return !body_ended_ && !input_.empty(); }
   bool body_ended() const noexcept override { return body_ended_; }
   void cancel_read() noexcept override;
   void write_head(const ClientResponse& response, BodyLength length) override;

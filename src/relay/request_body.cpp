@@ -141,17 +141,17 @@ struct Splice {
 
 }  // namespace
 
-Result<BodyFields> inspect_body(InferenceRoute route, std::string& body) {
-  if (body.capacity() - body.size() < kBodyPadding) body.reserve(body.size() + kBodyPadding);
+Result<BodyFields> inspect_body(InferenceRoute route, BodyBuffer& body) {
+  body.reserve_behind(kBodyPadding);
   std::optional<parser> large;
   parser* const parser = parser_for(body.size(), large);
   if (parser == nullptr) return fail(ErrorCode::Internal, "no memory to inspect the request body");
 
   document document;
-  const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
+  const auto padded = simdjson::padded_string_view(body.view().data(), body.size(), body.capacity());
   const auto error = parser->iterate(padded).get(document);
   if (error) return syntax_error(route, reason_of(error));
-  return inspect_document(route, body, document);
+  return inspect_document(route, body.view(), document);
 }
 
 EditedBody::EditedBody(std::string_view body, const BodyFields& fields, const BodyEdits& edits) {

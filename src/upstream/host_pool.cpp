@@ -110,11 +110,20 @@ std::shared_ptr<HostPool> PoolDirectory::find_or_create(const Origin& origin,
   std::erase_if(pools_, [](const auto& pool) { return pool.expired(); });
   for (const auto& candidate : pools_) {
     auto pool = candidate.lock();
-    if (pool && pool->origin() == origin && pool->settings() == settings) return pool;
+    if (pool && !pool->retired() && pool->origin() == origin && pool->settings() == settings) {
+      return pool;
+    }
   }
   auto pool = std::make_shared<HostPool>(threads_, origin, settings);
   pools_.push_back(pool);
   return pool;
+}
+
+void PoolDirectory::retire_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& candidate : pools_) {
+    if (auto pool = candidate.lock()) pool->retire();
+  }
 }
 
 }  // namespace smg::upstream

@@ -31,19 +31,20 @@ struct RouteFacts {
   bool openai_errors;                  ///< body errors are OpenAI-style objects, not plain text
 };
 
+inline constexpr std::array<RouteFacts, kInferenceRouteCount> kRouteFacts{{
+    {"/generate", "generate", "gnt-", true, false},
+    {"/v1/chat/completions", "chat", "chatcmpl-", true, true},
+    {"/v1/completions", "completions", "cmpl-", true, true},
+    {"/v1/messages", "messages", "msg_", true, true},
+    {"/v1/embeddings", "embeddings", "req-", true, false},
+    {"/v1/classify", "classify", "req-", true, false},
+    {"/v1/rerank", "rerank", "req-", false, false},
+    {"/rerank", "rerank", "req-", false, false},
+    {"/v1/responses", "responses", "resp-", false, true},
+}};
+
 [[nodiscard]] constexpr const RouteFacts& facts(InferenceRoute route) noexcept {
-  constexpr static std::array<RouteFacts, kInferenceRouteCount> kFacts{{
-      {"/generate", "generate", "gnt-", true, false},
-      {"/v1/chat/completions", "chat", "chatcmpl-", true, true},
-      {"/v1/completions", "completions", "cmpl-", true, true},
-      {"/v1/messages", "messages", "msg_", true, true},
-      {"/v1/embeddings", "embeddings", "req-", true, false},
-      {"/v1/classify", "classify", "req-", true, false},
-      {"/v1/rerank", "rerank", "req-", false, false},
-      {"/rerank", "rerank", "req-", false, false},
-      {"/v1/responses", "responses", "resp-", false, true},
-  }};
-  return kFacts[static_cast<std::size_t>(route)];
+  return kRouteFacts[static_cast<std::size_t>(route)];
 }
 
 /// The route of an exact path, without its query.

@@ -35,6 +35,9 @@ class ClientExchange {
   /// in mid-body), BodyUnreadable (broken chunked coding), Aborted (after `cancel_read`).
   [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
 
+  /// Body bytes are at hand, so that `read_body` will not wait.
+  [[nodiscard]] virtual bool body_ready() const noexcept = 0;
+
   /// The request's body has been read to its end.
   [[nodiscard]] virtual bool body_ended() const noexcept = 0;
 

@@ -61,7 +61,8 @@ struct RequestHead {
 
   std::string text;
   Method method = Method::Other;
-  std::string_view path;  ///< of the target, without query and fragment
+  std::string_view path;   ///< of the target, without query and fragment
+  std::string_view query;  ///< of the target, without the question mark
   int version = 11;       ///< 10, 11 or 20
   Fields fields;
 

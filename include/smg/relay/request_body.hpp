@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <smg/base/body_buffer.hpp>
 #include <smg/base/result.hpp>
 #include <smg/config/inference_route.hpp>
 
@@ -47,7 +48,7 @@ struct BodyFields {
 /// 422 where `facts(route).openai_errors` is false), JsonRange (400). In a body with several
 /// faults, they win in this order. Messages name fields, never values. Internal if there is no
 /// memory.
-[[nodiscard]] Result<BodyFields> inspect_body(InferenceRoute route, std::string& body);
+[[nodiscard]] Result<BodyFields> inspect_body(InferenceRoute route, BodyBuffer& body);
 
 /// What the gateway changes in a body on its way to a worker.
 struct BodyEdits {

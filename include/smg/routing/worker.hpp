@@ -50,34 +50,52 @@ struct WorkerFacts {
   config::CircuitBreaker circuit_breaker;
 };
 
-/// A registered worker: fixed facts, and the counters that all io threads share. Thread-safe.
+/// What changes about a worker while it serves, shared by all io threads.
+struct WorkerState {
+  WorkerState(const config::CircuitBreaker& settings,
+              std::unique_ptr<observability::WorkerSeries> worker_series)
+      : series(std::move(worker_series)), breaker(settings, *series) {}
+
+  const std::unique_ptr<observability::WorkerSeries> series;
+  CircuitBreaker breaker;
+  std::atomic<WorkerStatus> status{WorkerStatus::Pending};
+  alignas(64) std::atomic<std::uint32_t> load{0};
+};
+
+/// A registered worker: fixed facts, and the state that all io threads share. Thread-safe.
 class Worker {
  public:
   Worker(WorkerFacts facts, std::shared_ptr<upstream::HostPool> pool,
          std::unique_ptr<observability::WorkerSeries> series)
       : facts_(std::move(facts)),
         pool_(std::move(pool)),
-        series_(std::move(series)),
-        breaker_(facts_.circuit_breaker, *series_) {}
+        state_(std::make_shared<WorkerState>(facts_.circuit_breaker, std::move(series))) {}
+
+  /// The same worker with changed facts: connections, status, breaker and requests in flight go on.
+  Worker(WorkerFacts facts, const Worker& predecessor)
+      : facts_(std::move(facts)), pool_(predecessor.pool_), state_(predecessor.state_) {}
 
   [[nodiscard]] const WorkerFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const std::string& url() const noexcept { return facts_.url; }
   [[nodiscard]] upstream::HostPool& pool() const noexcept { return *pool_; }
-  [[nodiscard]] CircuitBreaker& breaker() noexcept { return breaker_; }
-  [[nodiscard]] const CircuitBreaker& breaker() const noexcept { return breaker_; }
+  [[nodiscard]] const std::shared_ptr<upstream::HostPool>& shared_pool() const noexcept {
+    return pool_;
+  }
+  [[nodiscard]] CircuitBreaker& breaker() noexcept { return state_->breaker; }
+  [[nodiscard]] const CircuitBreaker& breaker() const noexcept { return state_->breaker; }
 
   [[nodiscard]] WorkerStatus status() const noexcept {
-    return status_.load(std::memory_order_relaxed);
+    return state_->status.load(std::memory_order_relaxed);
   }
   void set_status(WorkerStatus status) noexcept {
-    status_.store(status, std::memory_order_relaxed);
-    series_->set_health(status == WorkerStatus::Ready);
+    state_->status.store(status, std::memory_order_relaxed);
+    state_->series->set_health(status == WorkerStatus::Ready);
   }
   [[nodiscard]] bool healthy() const noexcept { return status() == WorkerStatus::Ready; }
 
   /// Requests in flight through this gateway.
   [[nodiscard]] std::uint32_t load() const noexcept {
-    return load_.load(std::memory_order_relaxed);
+    return state_->load.load(std::memory_order_relaxed);
   }
 
  private:
@@ -85,10 +103,7 @@ class Worker {
 
   const WorkerFacts facts_;
   const std::shared_ptr<upstream::HostPool> pool_;
-  const std::unique_ptr<observability::WorkerSeries> series_;
-  CircuitBreaker breaker_;
-  std::atomic<WorkerStatus> status_{WorkerStatus::Pending};
-  alignas(64) std::atomic<std::uint32_t> load_{0};
+  const std::shared_ptr<WorkerState> state_;
 };
 
 using WorkerPtr = std::shared_ptr<Worker>;
@@ -97,12 +112,12 @@ using WorkerPtr = std::shared_ptr<Worker>;
 class LoadGuard {
  public:
   explicit LoadGuard(Worker& worker) noexcept : worker_(worker) {
-    worker_.load_.fetch_add(1, std::memory_order_relaxed);
-    worker_.series_->request_began();
+    worker_.state_->load.fetch_add(1, std::memory_order_relaxed);
+    worker_.state_->series->request_began();
   }
   ~LoadGuard() {
-    worker_.series_->request_ended();
-    worker_.load_.fetch_sub(1, std::memory_order_relaxed);
+    worker_.state_->series->request_ended();
+    worker_.state_->load.fetch_sub(1, std::memory_order_relaxed);
   }
   LoadGuard(const LoadGuard&) = delete;
   LoadGuard& operator=(const LoadGuard&) = delete;

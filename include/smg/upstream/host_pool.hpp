@@ -50,6 +50,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   /// Closes all idle connections, and the others behind their exchanges. From any thread.
   void retire();
 
+  [[nodiscard]] bool retired() const noexcept { return retired_.load(std::memory_order_relaxed); }
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
   [[nodiscard]] const PoolSettings& settings() const noexcept { return settings_; }
 
@@ -86,6 +87,9 @@ class PoolDirectory {
   /// The pool for these settings, made if there is none. From any thread.
   [[nodiscard]] std::shared_ptr<HostPool> find_or_create(const Origin& origin,
                                                          const PoolSettings& settings);
+
+  /// Retires every pool: for the end of the process.
+  void retire_all();
 
  private:
   net::IoThreads& threads_;

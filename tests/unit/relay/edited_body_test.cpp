@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <smg/relay/request_body.hpp>
+#include "unit/relay/inspect_text.hpp"
 
 namespace smg::relay {
 namespace {

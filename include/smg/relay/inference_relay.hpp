@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/config/inference_route.hpp>
+#include <smg/http/client_exchange.hpp>
+#include <smg/observability/metrics.hpp>
+#include <smg/relay/body_path.hpp>
+#include <smg/relay/fleet_view.hpp>
+
+namespace smg::relay {
+
+/// One inference request on its way, and what becomes known of it.
+struct RequestContext {
+  http::ClientExchange& client;
+  InferenceRoute route;
+  std::string request_id;
+  std::chrono::steady_clock::time_point started;
+
+  // Filled in by the relay, for metrics and the access log.
+  BodyPath path = BodyPath::Buffered;
+  bool streaming = false;   ///< the parsed body asked for a stream
+  std::string model{};        ///< canonical id; empty: unknown
+  std::string worker_url{};   ///< of the last attempt
+  int status = 0;           ///< of the relayed response; 0: none was written
+
+  [[nodiscard]] observability::RouterLabels labels() const noexcept {
+    return {model.empty() ? std::string_view("unknown") : std::string_view(model),
+            facts(route).endpoint, streaming};
+  }
+};
+
+/// Brings inference requests to workers and their answers back. One for the process; its work runs on
+/// the thread of each request.
+class InferenceRelay {
+ public:
+  InferenceRelay(const config::GatewayConfig& config, observability::Metrics& metrics,
+                 const FleetView& fleet)
+      : config_(config), metrics_(metrics), fleet_(fleet) {}
+
+  /// Decides the body path, and relays the request on it. An error is one that the client has not been
+  /// told yet, unless `client.head_written()`: then the response has broken off.
+  [[nodiscard]] net::Task<Result<>> run(RequestContext& request);
+
+ private:
+  [[nodiscard]] RouterState router_state(const routing::WorkerTable& table) const noexcept;
+
+  const config::GatewayConfig& config_;
+  observability::Metrics& metrics_;
+  const FleetView& fleet_;
+};
+
+}  // namespace smg::relay

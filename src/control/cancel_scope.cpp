@@ -1,0 +1,34 @@
+#include "control/cancel_scope.hpp"
+
+#include <utility>
+
+namespace smg::control {
+
+void CancelScope::cancel() {
+  if (std::exchange(cancelled_, true)) return;
+  // The waits end from the event loop, so neither list changes meanwhile.
+  for (auto* abort : fetching_) abort->abort();
+  for (auto* gate : sleeping_) gate->open();
+}
+
+net::Task<Result<upstream::FetchedResponse>> CancelScope::fetch(
+    std::shared_ptr<upstream::HostPool> pool, upstream::FetchRequest request, net::Duration timeout,
+    std::size_t limit) {
+  if (cancelled_) co_return fail(ErrorCode::Aborted);
+  net::AbortSwitch abort;
+  fetching_.push_back(&abort);
+  auto response = co_await upstream::fetch(thread_, std::move(pool), std::move(request), timeout,
+                                           limit, abort);
+  std::erase(fetching_, &abort);
+  co_return response;
+}
+
+net::Task<> CancelScope::sleep(net::Duration duration) {
+  if (cancelled_) co_return;
+  net::Gate gate(thread_.executor());
+  sleeping_.push_back(&gate);
+  co_await net::sleep_or_wake(thread_, gate, duration);
+  std::erase(sleeping_, &gate);
+}
+
+}  // namespace smg::control

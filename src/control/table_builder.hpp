@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <smg/routing/worker_table.hpp>
+
+namespace smg::control {
+
+/// Makes worker tables, and keeps the policy of each model from table to table: a policy lives as
+/// long as its model has workers. Not thread-safe.
+class TableBuilder {
+ public:
+  /// `default_policy`: a name that routing::make_policy knows.
+  explicit TableBuilder(std::string default_policy);
+
+  /// The table of these workers, in their order. A model takes the policy that its first worker's
+  /// label `policy` names, or else the default one; the pool of all workers has one of its own.
+  [[nodiscard]] routing::WorkerTablePtr build(std::vector<routing::WorkerPtr> workers);
+
+ private:
+  [[nodiscard]] std::shared_ptr<routing::Policy> make(std::string_view name) const;
+
+  const std::string default_policy_;
+  const std::shared_ptr<routing::Policy> for_all_;
+  std::map<std::string, std::shared_ptr<routing::Policy>, std::less<>> by_model_;
+};
+
+}  // namespace smg::control

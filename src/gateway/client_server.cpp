@@ -1,0 +1,85 @@
+#include "gateway/client_server.hpp"
+
+#include <future>
+
+namespace smg::gateway {
+namespace {
+
+/// Runs `work` on a loop and waits for its end.
+void run_on(net::IoThread& thread, const std::function<void()>& work) {
+  std::promise<void> done;
+  thread.post([&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+net::Task<> tell_when_ended(http::ServerShard& shard, std::promise<void>& ended) {
+  co_await shard.join();
+  ended.set_value();
+}
+
+}  // namespace
+
+ClientServer::ClientServer(net::IoThreads& threads, const config::Listen& settings,
+                           const std::string& host, std::uint16_t port,
+                           http::RequestHandler& handler)
+    : threads_(threads), listener_(threads[0], host, port) {
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    shards_.push_back(std::make_unique<http::ServerShard>(threads[i], settings, handler));
+  }
+}
+
+void ClientServer::start() {
+  listener_.start([this](int descriptor) { hand_over(descriptor); });
+}
+
+void ClientServer::hand_over(int descriptor) {
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < shards_.size(); ++i) {
+    if (shards_[i]->connections() < shards_[least]->connections()) least = i;
+  }
+  http::ServerShard& shard = *shards_[least];
+  shard.expect_one();
+  if (least == 0) {
+    shard.take(descriptor);
+  } else {
+    threads_[least].post([&shard, descriptor] { shard.take(descriptor); });
+  }
+}
+
+void ClientServer::close_listener() {
+  run_on(threads_[0], [this] { listener_.close(); });
+}
+
+void ClientServer::drain() {
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    run_on(threads_[i], [&shard = *shards_[i]] { shard.drain(); });
+  }
+}
+
+bool ClientServer::wait_until_idle(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto is_idle = [](const auto& shard) { return shard->connections() == 0; };
+  while (!std::all_of(shards_.begin(), shards_.end(), is_idle)) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+void ClientServer::abort_all() {
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    run_on(threads_[i], [&shard = *shards_[i]] { shard.abort_all(); });
+  }
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    std::promise<void> ended;
+    threads_[i].post([&thread = threads_[i], &shard = *shards_[i], &ended] {
+      thread.tasks().spawn(tell_when_ended(shard, ended));
+    });
+    ended.get_future().wait();
+  }
+}
+
+}  // namespace smg::gateway

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <smg/config/gateway_config.hpp>
+#include <smg/http/server_shard.hpp>
+#include <smg/net/listener.hpp>
+
+namespace smg::gateway {
+
+/// A listening port whose connections are served by all io threads: each goes to the thread that has the
+/// fewest, and stays there.
+class ClientServer {
+ public:
+  /// Binds at once: throws std::system_error for an address that cannot be had.
+  ClientServer(net::IoThreads& threads, const config::Listen& settings, const std::string& host,
+               std::uint16_t port, http::RequestHandler& handler);
+
+  /// Accepts from now on. Before the threads run, or on thread 0.
+  void start();
+
+  [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
+
+  /// The steps of a shutdown; from any thread but the io threads. Each returns when it is done.
+  void close_listener();
+  void drain();
+  /// Waits for the connections to end. False: some are left after `limit`.
+  [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds limit);
+  /// Cuts off what is left, and waits until no coroutine of a connection remains.
+  void abort_all();
+
+ private:
+  void hand_over(int descriptor);
+
+  net::IoThreads& threads_;
+  std::vector<std::unique_ptr<http::ServerShard>> shards_;
+  net::Listener listener_;
+};
+
+}  // namespace smg::gateway

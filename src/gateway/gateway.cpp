@@ -1,0 +1,94 @@
+#include "gateway/gateway.hpp"
+
+#include <future>
+#include <thread>
+
+#include <smg/observability/log.hpp>
+
+namespace smg::gateway {
+namespace {
+
+using std::chrono::milliseconds;
+
+unsigned thread_count(unsigned configured) {
+  return configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency());
+}
+
+net::Task<> stop_registry(control::WorkerRegistry& registry, std::promise<void>& stopped) {
+  co_await registry.stop();
+  stopped.set_value();
+}
+
+}  // namespace
+
+Gateway::Gateway(const config::GatewayConfig& config)
+    : config_(config),
+      metrics_(config.observability.duration_buckets, SMG_VERSION),
+      threads_(thread_count(config.listen.io_threads)),
+      pools_(threads_),
+      fleet_(threads_),
+      registry_(config, metrics_, threads_, pools_, fleet_),
+      admin_(config, registry_),
+      relay_(config, metrics_, fleet_),
+      lifecycle_(config, metrics_, relay_, admin_),
+      server_(threads_, config.listen, config.listen.host, config.listen.port, lifecycle_),
+      ops_(config, metrics_, admin_) {}
+
+Gateway::~Gateway() {
+  ops_.stop();
+  threads_.stop();
+}
+
+void Gateway::start() {
+  server_.start();
+  threads_.start();
+  ops_.start();
+  registry_.start();
+  observability::log_info("listening",
+                          {{"host", config_.listen.host},
+                           {"port", static_cast<std::uint64_t>(server_.port())},
+                           {"io_threads", static_cast<std::uint64_t>(threads_.size())},
+                           {"version", SMG_VERSION}});
+}
+
+/// Lets everything go on, so that load balancers can notice that this gateway is leaving.
+void Gateway::settle(milliseconds length, const std::function<bool()>& hurry) {
+  const auto end = std::chrono::steady_clock::now() + length;
+  while (std::chrono::steady_clock::now() < end && !hurry()) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+void Gateway::shut_down(const std::function<bool()>& hurry) {
+  const milliseconds grace = config_.listen.shutdown_grace_period;
+  const milliseconds settling = std::min(grace / 2, milliseconds(5000));
+  admin_.set_draining();
+  observability::log_info("shutting down", {{"grace_ms", grace.count()}});
+  settle(settling, hurry);
+  server_.close_listener();
+  server_.drain();
+  const auto end = std::chrono::steady_clock::now() + (grace - settling);
+  bool idle = server_.wait_until_idle(milliseconds(0));
+  while (!idle && std::chrono::steady_clock::now() < end && !hurry()) {
+    idle = server_.wait_until_idle(milliseconds(5));
+  }
+  if (!idle) observability::log_warn("the grace period is over, cutting off what still runs", {});
+  server_.abort_all();
+  stop_workers();
+  ops_.stop();
+}
+
+void Gateway::stop_workers() {
+  std::promise<void> stopped;
+  threads_[0].post([&] { threads_[0].tasks().spawn(stop_registry(registry_, stopped)); });
+  stopped.get_future().wait();
+  pools_.retire_all();
+  // Behind the messages that close the idle connections.
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    std::promise<void> reached;
+    threads_[i].post([&] { threads_[i].post([&] { reached.set_value(); }); });
+    reached.get_future().wait();
+  }
+}
+
+}  // namespace smg::gateway

@@ -1,0 +1,125 @@
+#include "gateway/ops_server.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace smg::gateway {
+namespace {
+
+using http::Method;
+
+void write(http::ClientExchange& client, int status, std::string_view content_type,
+           std::string_view body, std::string_view allow = {}) {
+  http::ClientResponse response{status, {}};
+  if (!content_type.empty()) response.fields.push_back({"content-type", content_type});
+  if (!allow.empty()) response.fields.push_back({"allow", allow});
+  client.write_head(response, http::BodyLength::known(body.size()));
+  client.write_body(body, true);
+}
+
+bool is_read(Method method) noexcept { return method == Method::Get || method == Method::Head; }
+
+/// Serves `/metrics` and nothing else.
+class MetricsHandler final : public http::RequestHandler {
+ public:
+  explicit MetricsHandler(const observability::Metrics& metrics) : metrics_(metrics) {}
+
+  net::Task<> handle(http::ClientExchange& client) override {
+    if (client.head().path != "/metrics") {
+      write(client, 404, {}, {});
+    } else if (!is_read(client.head().method)) {
+      write(client, 405, {}, {}, "GET,HEAD");
+    } else {
+      write(client, 200, "text/plain; version=0.0.4; charset=utf-8", metrics_.exposition());
+    }
+    co_return;
+  }
+
+ private:
+  const observability::Metrics& metrics_;
+};
+
+/// Serves the probes and nothing else, with the same answers as the client port.
+class ProbeHandler final : public http::RequestHandler {
+ public:
+  ProbeHandler(net::IoThread& thread, control::AdminEndpoints& admin)
+      : thread_(thread), admin_(admin) {}
+
+  net::Task<> handle(http::ClientExchange& client) override {
+    const auto route = admin_.match(client.head().path);
+    if (!route || !route->is_probe) {
+      write(client, 404, {}, {});
+    } else if (!is_read(client.head().method)) {
+      write(client, 405, {}, {}, route->allow);
+    } else {
+      control::AdminRequest probe;
+      probe.path = client.head().path;
+      const auto answer = co_await admin_.handle(thread_, std::move(probe));
+      write(client, answer.status, answer.content_type, answer.body);
+    }
+  }
+
+ private:
+  net::IoThread& thread_;
+  control::AdminEndpoints& admin_;
+};
+
+}  // namespace
+
+OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings, const std::string& host,
+                      std::uint16_t number, std::unique_ptr<http::RequestHandler> answers)
+    : handler(std::move(answers)),
+      shard(thread, settings, *handler),
+      listener(thread, host, number) {
+  listener.start([this](int descriptor) {
+    shard.expect_one();
+    shard.take(descriptor);
+  });
+}
+
+OpsServer::OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
+                     control::AdminEndpoints& admin)
+    : thread_(0) {
+  metrics_port_ = std::make_unique<Port>(
+      thread_, config.listen, config.observability.prometheus_host,
+      config.observability.prometheus_port, std::make_unique<MetricsHandler>(metrics));
+  if (config.listen.health_check_port != 0) {
+    probe_port_ = std::make_unique<Port>(thread_, config.listen, config.listen.host,
+                                         config.listen.health_check_port,
+                                         std::make_unique<ProbeHandler>(thread_, admin));
+  }
+}
+
+OpsServer::~OpsServer() { stop(); }
+
+void OpsServer::start() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  runner_ = std::thread([this] { thread_.run(); });
+  pthread_setname_np(runner_.native_handle(), "smg-ops");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+net::Task<> OpsServer::stop_when_ended() {
+  co_await metrics_port_->shard.join();
+  if (probe_port_) co_await probe_port_->shard.join();
+  // From a message of its own, so that this coroutine has ended before the loop does.
+  thread_.post([this] { thread_.stop(); });
+}
+
+void OpsServer::stop() {
+  if (!runner_.joinable()) return;
+  thread_.post([this] {
+    for (auto* port : {metrics_port_.get(), probe_port_.get()}) {
+      if (port == nullptr) continue;
+      port->listener.close();
+      port->shard.abort_all();
+    }
+    thread_.tasks().spawn(stop_when_ended());
+  });
+  runner_.join();
+}
+
+}  // namespace smg::gateway

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include <smg/control/admin_endpoints.hpp>
+#include <smg/http/server_shard.hpp>
+#include <smg/net/listener.hpp>
+
+namespace smg::gateway {
+
+/// The metrics port and the probe port, on a thread of their own: a scrape or a probe never waits for
+/// traffic, nor traffic for them. Both answer until the process ends.
+class OpsServer {
+ public:
+  /// Binds at once: throws std::system_error for an address that cannot be had.
+  OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
+            control::AdminEndpoints& admin);
+  ~OpsServer();
+  OpsServer(const OpsServer&) = delete;
+  OpsServer& operator=(const OpsServer&) = delete;
+
+  void start();
+  void stop();
+
+ private:
+  /// One of the two ports.
+  struct Port {
+    Port(net::IoThread& thread, const config::Listen& settings, const std::string& host,
+         std::uint16_t number, std::unique_ptr<http::RequestHandler> answers);
+    std::unique_ptr<http::RequestHandler> handler;
+    http::ServerShard shard;
+    net::Listener listener;
+  };
+
+  [[nodiscard]] net::Task<> stop_when_ended();
+
+  net::IoThread thread_;
+  std::unique_ptr<Port> metrics_port_;
+  std::unique_ptr<Port> probe_port_;
+  std::thread runner_;
+};
+
+}  // namespace smg::gateway

@@ -1,0 +1,243 @@
+#include "gateway/request_lifecycle.hpp"
+
+#include <smg/base/body_buffer.hpp>
+#include <smg/observability/access_log.hpp>
+#include <smg/observability/log.hpp>
+#include <smg/observability/request_id.hpp>
+#include <smg/relay/header_rules.hpp>
+
+namespace smg::gateway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using http::Method;
+
+/// Counts a request as in service for as long as it lives.
+class InService {
+ public:
+  explicit InService(observability::Metrics& metrics) : metrics_(metrics) {
+    metrics_.http_request_began();
+  }
+  ~InService() { metrics_.http_request_ended(); }
+  InService(const InService&) = delete;
+  InService& operator=(const InService&) = delete;
+
+ private:
+  observability::Metrics& metrics_;
+};
+
+/// Errors found in the body before it was a request to anybody: no router metric counts them.
+bool is_body_validation(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::JsonSyntax:
+    case ErrorCode::JsonData:
+    case ErrorCode::JsonRange:
+    case ErrorCode::NotJson:
+    case ErrorCode::ContentCoding:
+    case ErrorCode::BodyUnreadable: return true;
+    default: return false;
+  }
+}
+
+std::string_view id_prefix(std::string_view path) noexcept {
+  for (const auto& facts : kRouteFacts) {
+    if (facts.path == path) return facts.request_id_prefix;
+  }
+  return "req-";
+}
+
+std::string_view version_text(int version) noexcept {
+  if (version == 20) return "HTTP/2";
+  return version == 10 ? "HTTP/1.0" : "HTTP/1.1";
+}
+
+}  // namespace
+
+/// One request's facts for metrics and the access log.
+struct RequestLifecycle::Request {
+  http::ClientExchange& client;
+  std::string id;
+  Clock::time_point started;
+  std::string_view path_template{};  ///< empty: the path is not one of ours
+  bool is_probe = false;
+  int status = 0;
+  std::string_view error_code{};
+  std::string worker_url{};
+  bool streamed = false;
+
+  void answer(const PlainResponse& response, const http::Fields& further = {}) {
+    status = response.status;
+    error_code = response.error_code;
+    write_plain(client, response, id, further);
+  }
+};
+
+std::string request_id_of(const http::RequestHead& head, const std::vector<std::string>& id_fields) {
+  for (const std::string& name : id_fields) {
+    const auto* field = head.find(name);
+    if (field != nullptr && observability::acceptable_request_id(field->value)) {
+      return std::string(observability::clip_request_id(field->value));
+    }
+  }
+  return observability::make_request_id(id_prefix(head.path));
+}
+
+void write_plain(http::ClientExchange& client, const PlainResponse& response,
+                 std::string_view request_id, const http::Fields& further) {
+  http::ClientResponse head{response.status, further};
+  if (!response.content_type.empty()) {
+    head.fields.push_back({"content-type", response.content_type});
+  }
+  if (!response.error_code.empty()) {
+    head.fields.push_back({"x-smg-error-code", response.error_code});
+  }
+  const std::string retry_after = std::to_string(response.retry_after_seconds);
+  if (response.retry_after_seconds > 0) head.fields.push_back({"retry-after", retry_after});
+  relay::append_gateway_fields(head.fields, request_id);
+  client.write_head(head, http::BodyLength::known(response.body.size()));
+  client.write_body(response.body, true);
+}
+
+net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
+  Request request{.client = client,
+                  .id = request_id_of(client.head(), config_.listen.request_id_headers),
+                  .started = Clock::now()};
+  const InService in_service(metrics_);
+  co_await dispatch(request);
+  finish(request);
+}
+
+net::Task<> RequestLifecycle::dispatch(Request& request) {
+  const auto& head = request.client.head();
+  if (const auto route = inference_route(head.path)) {
+    request.path_template = facts(*route).path;
+    if (!refuse_early(request, "POST", head.method == Method::Post)) {
+      co_await run_inference(request, *route);
+    }
+  } else if (const auto admin = admin_.match(head.path)) {
+    request.path_template = admin->path_template;
+    request.is_probe = admin->is_probe;
+    if (!refuse_early(request, admin->allow, admin_.allows(*admin, head.method))) {
+      co_await run_admin(request, *admin);
+    }
+  } else {
+    request.answer({.status = 404});
+  }
+}
+
+/// Answers what needs no look at the body: preflights, wrong methods, announced lengths past the limit.
+bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bool method_allowed) {
+  const auto& head = request.client.head();
+  metrics_.count_http_request(http::name(head.method), request.path_template);
+  if (head.method == Method::Options) {
+    request.answer({.status = 200}, {{"access-control-allow-methods", "*"},
+                                     {"access-control-allow-headers", "*"},
+                                     {"access-control-max-age", "3600"}});
+    return true;
+  }
+  if (!method_allowed) {
+    request.answer({.status = 405}, {{"allow", allow}});
+    return true;
+  }
+  if (head.content_length.value_or(0) > config_.limits.max_payload_size) {
+    request.answer(length_limit_exceeded());
+    return true;
+  }
+  return false;
+}
+
+net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute route) {
+  relay::RequestContext context{
+      .client = request.client, .route = route, .request_id = request.id, .started = request.started};
+  auto done = co_await relay_.run(context);
+  request.status = context.status;
+  request.worker_url = context.worker_url;
+  request.streamed = context.path == relay::BodyPath::Streamed;
+  std::optional<GatewayError> error;
+  if (!done) error = done.error();
+  if (error && !request.client.head_written() && !request.client.gone() &&
+      error->code != ErrorCode::Aborted) {
+    http::Fields further;
+    if (row(error->code).fault == Fault::Worker && !context.worker_url.empty()) {
+      further.push_back({"x-smg-routed-worker-id", request.worker_url});
+    }
+    request.answer(render_error(*error, route), further);
+  }
+  record_inference(request, context, error ? &*error : nullptr);
+}
+
+void RequestLifecycle::record_inference(const Request& request,
+                                        const relay::RequestContext& context,
+                                        const GatewayError* error) {
+  if (error != nullptr && is_body_validation(error->code)) return;
+  const auto labels = context.labels();
+  metrics_.count_router_request(labels);
+  if (error != nullptr && error->code != ErrorCode::ClientGone) {
+    metrics_.count_router_error(labels, row(error->code).error_type);
+  } else if (error == nullptr && request.status >= 500) {
+    metrics_.count_router_error(labels, "backend_error");
+  } else if (error == nullptr && request.status < 400) {
+    metrics_.observe_router_duration(labels, Clock::now() - request.started);
+  }
+}
+
+net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRoute& route) {
+  auto& client = request.client;
+  const auto& head = client.head();
+  control::AdminRequest call{.method = head.method == Method::Head ? Method::Get : head.method,
+                             .path = std::string(head.path),
+                             .query = std::string(head.query),
+                             .body = {},
+                             .content_type = std::string(head.value("content-type")),
+                             .authorization = std::string(head.value("authorization"))};
+  while (route.takes_body && !client.body_ended()) {
+    const auto scratch = client.thread().scratch();
+    auto got = co_await client.read_body(scratch);
+    if (!got) {
+      if (!client.gone()) request.answer(render_error(got.error(), InferenceRoute::Generate));
+      co_return;
+    }
+    call.body.append(scratch.data(), *got);
+    if (call.body.size() > config_.limits.max_payload_size) {
+      request.answer(length_limit_exceeded());
+      co_return;
+    }
+  }
+  net::AbortSwitch left;
+  client.on_gone([&left] { left.abort(); });
+  const control::AdminResponse answer =
+      co_await admin_.handle(client.thread(), std::move(call), &left);
+  client.on_gone(nullptr);
+  http::Fields further;
+  for (const auto& [name, value] : answer.fields) further.push_back({name, value});
+  if (!client.gone()) {
+    request.answer({answer.status, answer.content_type, answer.body, answer.error_code, 0}, further);
+    request.error_code = {};
+  }
+}
+
+void RequestLifecycle::finish(const Request& request) {
+  const auto& head = request.client.head();
+  if (!request.path_template.empty() && request.status != 0) {
+    metrics_.count_http_response(request.path_template, request.status, request.error_code);
+    metrics_.observe_http_duration(http::name(head.method), request.path_template,
+                                   Clock::now() - request.started);
+  }
+  if (!observability::log_enabled(observability::access_level(request.status, request.is_probe))) {
+    return;
+  }
+  observability::write_access(
+      {.method = http::name(head.method),
+       .path = head.path,
+       .status = request.status,
+       .latency = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - request.started),
+       .request_id = request.id,
+       .worker = request.worker_url,
+       .bytes_in = request.client.bytes_received(),
+       .bytes_out = request.client.bytes_sent(),
+       .streamed = request.streamed,
+       .http_version = version_text(head.version)},
+      request.is_probe);
+}
+
+}  // namespace smg::gateway

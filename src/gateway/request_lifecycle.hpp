@@ -1,0 +1,46 @@
+#pragma once
+
+#include "gateway/error_response.hpp"
+
+#include <smg/control/admin_endpoints.hpp>
+#include <smg/relay/inference_relay.hpp>
+
+namespace smg::gateway {
+
+/// What happens to a request from its head to its access-log line: the route, the checks that come before
+/// it, the relay or endpoint that answers, the rendering of errors, metrics.
+class RequestLifecycle final : public http::RequestHandler {
+ public:
+  RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
+                   relay::InferenceRelay& relay, control::AdminEndpoints& admin)
+      : config_(config), metrics_(metrics), relay_(relay), admin_(admin) {}
+
+  [[nodiscard]] net::Task<> handle(http::ClientExchange& client) override;
+
+ private:
+  struct Request;
+
+  [[nodiscard]] net::Task<> dispatch(Request& request);
+  [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
+  [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
+  [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
+  void record_inference(const Request& request, const relay::RequestContext& context,
+                        const GatewayError* error);
+  void finish(const Request& request);
+
+  const config::GatewayConfig& config_;
+  observability::Metrics& metrics_;
+  relay::InferenceRelay& relay_;
+  control::AdminEndpoints& admin_;
+};
+
+/// The id of a request: the client's own, from the first configured field that has an acceptable one, or
+/// a new one with the prefix of the path.
+[[nodiscard]] std::string request_id_of(const http::RequestHead& head,
+                                        const std::vector<std::string>& id_fields);
+
+/// Writes a response of the gateway's own, whole, with the fields that all responses carry.
+void write_plain(http::ClientExchange& client, const PlainResponse& response,
+                 std::string_view request_id, const http::Fields& further = {});
+
+}  // namespace smg::gateway

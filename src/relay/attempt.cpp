@@ -1,0 +1,84 @@
+#include "relay/attempt.hpp"
+
+#include <smg/relay/header_rules.hpp>
+#include <smg/relay/retry_rule.hpp>
+
+namespace smg::relay {
+
+Attempt::Attempt(const Services& services, RequestContext& request,
+                 std::unique_ptr<routing::Selection> selection)
+    : services_(services),
+      request_(request),
+      selection_(std::move(selection)),
+      deadline_(request.client.thread().deadlines(), [this] {
+        cut(fail(ErrorCode::UpstreamTimeout, "The worker did not answer in time"));
+      }) {
+  request_.worker_url = worker().url();
+  request_.client.on_gone([this] { cut(fail(ErrorCode::ClientGone)); });
+  if (request_.client.gone()) cut(fail(ErrorCode::ClientGone));
+  deadline_.arm(worker().facts().request_timeout);
+}
+
+Attempt::~Attempt() { request_.client.on_gone(nullptr); }
+
+void Attempt::cut(GatewayError why) {
+  if (cut_) return;
+  cut_ = why;
+  connecting_.abort();
+  if (exchange_) exchange_->abort(std::move(why));
+}
+
+net::Task<Result<>> Attempt::open() {
+  if (cut_) co_return *cut_;
+  auto opened = co_await worker().pool().open(request_.client.thread(), connecting_);
+  if (cut_) co_return *cut_;
+  if (!opened) co_return opened.error();
+  exchange_ = std::move(*opened);
+  co_return Result<>();
+}
+
+net::Task<Result<const http::ResponseHead*>> Attempt::read_head() {
+  auto head = co_await exchange_->read_head();
+  response_begun_ = exchange_->response_begun();
+  if (cut_) co_return *cut_;
+  co_return head;
+}
+
+void Attempt::close_exchange() noexcept { exchange_.reset(); }
+
+void Attempt::settle(int status) {
+  count_response(status);
+  selection_->settle(outcome_of(status));
+}
+
+void Attempt::settle_completed(int status) { selection_->settle(outcome_of(status)); }
+
+void Attempt::count_response(int status) {
+  services_.metrics.count_upstream_response(status, "");
+  if (status >= 500) services_.metrics.count_worker_error("backend_error");
+}
+
+void Attempt::settle(const GatewayError& error) {
+  if (error.code != ErrorCode::ClientGone && error.code != ErrorCode::Aborted) {
+    services_.metrics.count_upstream_response(error.status(), row(error.code).wire_code);
+  }
+  settle_broken(error);
+}
+
+void Attempt::settle_broken(const GatewayError& error) {
+  if (row(error.code).fault == Fault::Worker) services_.metrics.count_worker_error("backend_error");
+  selection_->settle(outcome_of(error));
+}
+
+void write_upstream_head(Attempt& attempt, const Services& services, http::BodyLength length,
+                         bool keep_content_encoding) {
+  const auto& facts = attempt.worker().facts();
+  const std::string bearer = facts.api_key.empty() ? std::string() : "Bearer " + facts.api_key;
+  const http::Fields fields =
+      upstream_fields(attempt.request().client.head(), bearer,
+                      services.config.upstream.forward_request_headers, keep_content_encoding);
+  attempt.exchange().write_head(
+      {"POST", smg::facts(attempt.request().route).path, fields, length});
+}
+
+}  // namespace smg::relay

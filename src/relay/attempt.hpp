@@ -1,0 +1,62 @@
+#pragma once
+
+#include "relay/services.hpp"
+
+#include <smg/relay/inference_relay.hpp>
+#include <smg/routing/selection.hpp>
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::relay {
+
+/// One dispatch of a request to a chosen worker: what may cut it off (the worker's time limit, a client
+/// that leaves), the exchange it runs on, and the verdict for the worker. Joined before it goes.
+class Attempt {
+ public:
+  Attempt(const Services& services, RequestContext& request,
+          std::unique_ptr<routing::Selection> selection);
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  /// Opens an exchange with the worker. Errors: as of HostPool::open, or why the attempt was cut off.
+  [[nodiscard]] net::Task<Result<>> open();
+
+  /// The worker's response head, once `open` has succeeded and the request is on its way.
+  [[nodiscard]] net::Task<Result<const http::ResponseHead*>> read_head();
+
+  /// Cuts the attempt off with `why`: everything pending fails with it. Only the first call counts.
+  void cut(GatewayError why);
+
+  /// Gives the exchange up or back, so that another may be opened.
+  void close_exchange() noexcept;
+
+  [[nodiscard]] upstream::UpstreamExchange& exchange() noexcept { return *exchange_; }
+  [[nodiscard]] routing::Worker& worker() const noexcept { return selection_->worker(); }
+  [[nodiscard]] RequestContext& request() noexcept { return request_; }
+  [[nodiscard]] bool response_begun() const noexcept { return response_begun_; }
+  [[nodiscard]] bool was_cut() const noexcept { return cut_.has_value(); }
+
+  /// Settles the breaker and counts the attempt by its status, or by the error that it ended in.
+  void settle(int status);
+  void settle(const GatewayError& error);
+  /// A response whose head was counted has broken off by the worker's fault, or because the client left.
+  void settle_broken(const GatewayError& error);
+  void settle_completed(int status);
+  void count_response(int status);
+
+ private:
+  const Services& services_;
+  RequestContext& request_;
+  std::unique_ptr<routing::Selection> selection_;
+  net::Deadline deadline_;
+  net::AbortSwitch connecting_;
+  upstream::UpstreamExchangePtr exchange_;
+  std::optional<GatewayError> cut_;
+  bool response_begun_ = false;
+};
+
+/// Writes a request's head to the exchange of an attempt.
+void write_upstream_head(Attempt& attempt, const Services& services, http::BodyLength length,
+                         bool keep_content_encoding);
+
+}  // namespace smg::relay

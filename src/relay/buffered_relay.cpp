@@ -1,0 +1,222 @@
+#include "relay/buffered_relay.hpp"
+
+#include "relay/body_collector.hpp"
+#include "relay/response_relay.hpp"
+#include "relay/upload.hpp"
+
+#include <smg/relay/request_body.hpp>
+#include <smg/relay/retry_rule.hpp>
+
+namespace smg::relay {
+namespace {
+
+/// From this size on a body is sent once and freed behind its upload: it cannot be resent at this layer
+/// (the page, "Early release" and "Resending Pre-Response Failures").
+constexpr std::uint64_t kOneShotBytes = 1024 * 1024;
+/// The answer to an attempt that will be repeated is read, to keep its connection, if it is this short.
+constexpr std::uint64_t kDiscardBytes = 64 * 1024;
+
+/// One buffered request and the attempts to get it answered.
+class BufferedRelay {
+ public:
+  BufferedRelay(const Services& services, RequestContext& request, routing::WorkerTablePtr table)
+      : services_(services),
+        request_(request),
+        table_(std::move(table)),
+        retries_(services.config.retry.enabled()) {}
+
+  net::Task<Result<>> run();
+
+ private:
+  /// An attempt's end that another attempt may follow; any other end is the request's.
+  enum class Step : std::uint8_t { Answered, TryAgain };
+
+  Result<const routing::ModelPool*> find_pool();
+  net::Task<Result<>> attempt_until_done(const routing::ModelPool& pool);
+  net::Task<Result<Step>> attempt_once(const routing::ModelPool& pool, bool last);
+  net::Task<Result<Step>> dispatch(Attempt& attempt, bool last);
+  net::Task<Result<Step>> send_and_answer(Attempt& attempt, bool last, bool& resend);
+  net::Task<Result<Step>> answer(Attempt& attempt, const http::ResponseHead& head, bool last);
+  net::Task<Result<>> answer_whole(Attempt& attempt, const http::ResponseHead& head);
+  net::Task<bool> back_off(std::uint32_t repetition);
+  void body_sent();
+
+  const Services& services_;
+  RequestContext& request_;
+  const routing::WorkerTablePtr table_;
+  const bool retries_;
+  BodyBuffer body_;
+  std::optional<EditedBody> edited_;
+  std::uint64_t upstream_size_ = 0;
+  std::uint64_t to_be_released_ = 0;
+  std::vector<routing::Worker*> failed_;
+};
+
+net::Task<Result<>> BufferedRelay::run() {
+  auto collected = co_await collect_body(services_, request_);
+  if (!collected) co_return collected.error();
+  body_ = std::move(*collected);
+  auto fields = inspect_body(request_.route, body_);
+  if (!fields) co_return fields.error();
+  request_.streaming = fields->stream;
+
+  const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
+  const routing::ModelPool* pool =
+      fields->model && model.empty() ? nullptr : table_->find(model);
+  if (pool == nullptr) {
+    const std::string_view shown = fields->model ? model : "unknown";
+    const auto unknown = fail(ErrorCode::ModelNotFound,
+                              "No worker available for model '" + std::string(shown) + "'");
+    services_.metrics.count_upstream_response(unknown.status(), row(unknown.code).wire_code);
+    co_return unknown;
+  }
+  request_.model = pool->model;
+  BodyEdits edits;
+  if (fields->model && model != pool->model) edits.model = pool->model;
+  edited_.emplace(body_.view(), *fields, edits);
+  upstream_size_ = to_be_released_ = edited_->size();
+  auto done = co_await attempt_until_done(*pool);
+  co_return done;
+}
+
+net::Task<Result<>> BufferedRelay::attempt_until_done(const routing::ModelPool& pool) {
+  const auto endpoint = facts(request_.route).endpoint;
+  const std::uint32_t most = retries_ ? services_.config.retry.max_attempts : 1;
+  for (std::uint32_t number = 1;; ++number) {
+    const bool last = number >= most;
+    auto step = co_await attempt_once(pool, last);
+    if (step && *step == Step::Answered) co_return Result<>();
+    if (!step && (request_.client.head_written() || !is_retryable(step.error()))) {
+      co_return step.error();
+    }
+    if (last) {
+      services_.metrics.count_retries_exhausted(endpoint);
+      co_return step.error();
+    }
+    const bool waited = co_await back_off(number);
+    if (!waited) co_return fail(ErrorCode::ClientGone);
+    services_.metrics.count_retry(endpoint);
+  }
+}
+
+net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing::ModelPool& pool,
+                                                                   bool last) {
+  auto selected = routing::select_worker(*table_, pool, {pool.model}, failed_,
+                                         std::chrono::steady_clock::now());
+  if (!selected) {
+    services_.metrics.count_upstream_response(selected.error().status(),
+                                              row(selected.error().code).wire_code);
+    co_return selected.error();
+  }
+  services_.metrics.count_worker_selection(request_.labels().model, pool.policy->name());
+  failed_.push_back(&(*selected)->worker());
+  Attempt attempt(services_, request_, std::move(*selected));
+  auto step = co_await dispatch(attempt, last);
+  co_return step;
+}
+
+/// Sends the request, and once more, to the same worker, if that fails before the worker has said anything.
+net::Task<Result<BufferedRelay::Step>> BufferedRelay::dispatch(Attempt& attempt, bool last) {
+  bool resend = false;
+  auto step = co_await send_and_answer(attempt, last, resend);
+  if (resend) {
+    services_.metrics.count_send_retry();
+    step = co_await send_and_answer(attempt, last, resend);
+  }
+  if (!step && !request_.client.head_written()) attempt.settle(step.error());
+  co_return step;
+}
+
+net::Task<Result<BufferedRelay::Step>> BufferedRelay::send_and_answer(Attempt& attempt, bool last,
+                                                                      bool& resend) {
+  resend = false;
+  auto opened = co_await attempt.open();
+  const auto is_resendable = [&](const GatewayError& error) {
+    return error.code == ErrorCode::UpstreamConnect && !attempt.response_begun() &&
+           !attempt.was_cut() && upstream_size_ < kOneShotBytes;
+  };
+  if (!opened) {
+    resend = is_resendable(opened.error());
+    co_return opened.error();
+  }
+  if (!retries_) services_.metrics.add_released_bytes(std::exchange(to_be_released_, 0));
+  write_upstream_head(attempt, services_, http::BodyLength::known(upstream_size_), false);
+  BufferedUpload upload(attempt, [this] { body_sent(); });
+  upload.start(edited_->pieces());
+  auto head = co_await attempt.read_head();
+  Result<Step> step = Step::Answered;
+  if (head) {
+    step = co_await answer(attempt, **head, last);
+  } else {
+    resend = is_resendable(head.error());
+    step = head.error();
+  }
+  co_await upload.stop();
+  attempt.close_exchange();
+  co_return step;
+}
+
+/// Brings a response to the client, or drops it in favour of another attempt.
+net::Task<Result<BufferedRelay::Step>> BufferedRelay::answer(Attempt& attempt,
+                                                             const http::ResponseHead& head,
+                                                             bool last) {
+  if (is_retryable(head.status)) {
+    if (last) {
+      services_.metrics.count_retries_exhausted(facts(request_.route).endpoint);
+    } else {
+      attempt.settle(head.status);
+      const bool is_short = head.length.kind == http::BodyLength::Kind::Known &&
+                            head.length.bytes <= kDiscardBytes;
+      if (is_short) {
+        auto discarded = co_await read_whole(services_, attempt, head);
+        static_cast<void>(discarded);
+      }
+      co_return Step::TryAgain;
+    }
+  }
+  Result<> answered;
+  if (request_.streaming) {
+    answered = co_await relay_stream(services_, attempt, head, "text/event-stream");
+  } else {
+    answered = co_await answer_whole(attempt, head);
+  }
+  if (!answered) co_return answered.error();
+  co_return Step::Answered;
+}
+
+net::Task<Result<>> BufferedRelay::answer_whole(Attempt& attempt, const http::ResponseHead& head) {
+  auto body = co_await read_whole(services_, attempt, head);
+  if (!body) co_return body.error();
+  attempt.settle(head.status);
+  auto sent = co_await send_whole(request_, head, attempt.worker().url(), std::move(*body));
+  co_return sent;
+}
+
+/// Frees a large body behind its upload when nothing will ask for it again.
+void BufferedRelay::body_sent() {
+  if (retries_ || upstream_size_ < kOneShotBytes) return;
+  edited_.reset();
+  body_.release();
+}
+
+/// Waits before the next attempt. False: the client has left meanwhile.
+net::Task<bool> BufferedRelay::back_off(std::uint32_t repetition) {
+  const auto delay = backoff(services_.config.retry, repetition, random_draw());
+  services_.metrics.observe_retry_backoff(repetition, delay);
+  net::Gate wake(request_.client.thread().executor());
+  request_.client.on_gone([&wake] { wake.open(); });
+  if (!request_.client.gone()) co_await net::sleep_or_wake(request_.client.thread(), wake, delay);
+  request_.client.on_gone(nullptr);
+  co_return !request_.client.gone();
+}
+
+}  // namespace
+
+net::Task<Result<>> run_buffered(const Services& services, RequestContext& request,
+                                 routing::WorkerTablePtr table) {
+  BufferedRelay relay(services, request, std::move(table));
+  auto done = co_await relay.run();
+  co_return done;
+}
+
+}  // namespace smg::relay

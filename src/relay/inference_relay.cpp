@@ -1,0 +1,74 @@
+#include "relay/buffered_relay.hpp"
+#include "relay/streaming_relay.hpp"
+
+#include <smg/relay/inference_relay.hpp>
+#include <smg/routing/hints.hpp>
+#include <smg/routing/selection.hpp>
+
+namespace smg::relay {
+namespace {
+
+/// The pool that a request is routed in whose model nobody has read: the only model's, or all workers.
+const routing::ModelPool* pool_without_model(const routing::WorkerTable& table) noexcept {
+  if (table.model_count() == 1) {
+    for (const auto& [model, pool] : table.pools()) {
+      if (!model.empty()) return &pool;
+    }
+  }
+  return table.find("");
+}
+
+std::unique_ptr<routing::Selection> select_by_head(const routing::WorkerTable& table,
+                                                   const routing::ModelPool* pool) {
+  if (pool == nullptr) return nullptr;
+  auto selected = routing::select_worker(table, *pool, {}, {}, std::chrono::steady_clock::now());
+  return selected ? std::move(*selected) : nullptr;
+}
+
+}  // namespace
+
+RouterState InferenceRelay::router_state(const routing::WorkerTable& table) const noexcept {
+  return {.routing_key_override = config_.fleet.routing_key_override,
+          .policy_reads_prompt = table.policy_reads_prompt(),
+          .model_ambiguous = table.model_count() > 1,
+          .worker_mutates_body = table.worker_mutates_body(),
+          .wasm_request_hook = false,
+          .retries_enabled = config_.retry.enabled(),
+          .max_buffered_bytes = config_.limits.max_buffered_request_bytes};
+}
+
+net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
+  const Services services{config_, metrics_};
+  const routing::WorkerTablePtr table = fleet_.on(request.client.thread());
+  if (!facts(request.route).may_stream_body) {
+    auto done = co_await run_buffered(services, request, table);
+    co_return done;
+  }
+  const auto& head = request.client.head();
+  const auto* hint = head.find("x-smg-routing-tokens");
+  const RouterState state = router_state(*table);
+  BodyPathDecision decision = decide_body_path(
+      state, {hint != nullptr && routing::is_valid_tokens_hint(hint->value), head.content_length});
+
+  std::unique_ptr<routing::Selection> selection;
+  if (decision.path == BodyPath::Streamed) {
+    const auto* pool = pool_without_model(*table);
+    selection = select_by_head(*table, pool);
+    if (const auto reason = late_fallback(state, selection != nullptr)) {
+      decision = {BodyPath::Buffered, *reason};
+      selection.reset();
+    } else {
+      metrics_.count_worker_selection("unknown", pool->policy->name());
+    }
+  }
+  request.path = decision.path;
+  metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
+  if (selection) {
+    auto done = co_await run_streamed(services, request, std::move(selection));
+    co_return done;
+  }
+  auto done = co_await run_buffered(services, request, table);
+  co_return done;
+}
+
+}  // namespace smg::relay

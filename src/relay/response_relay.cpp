@@ -1,0 +1,127 @@
+#include "relay/response_relay.hpp"
+
+#include <smg/relay/header_rules.hpp>
+
+namespace smg::relay {
+namespace {
+
+/// One chunk of the client's queue is at most one read: with its 32 chunks, 2 MiB a stream.
+constexpr std::size_t kChunkBytes = 64 * 1024;
+/// Pieces in which a whole response is handed over, so that little of it is ever copied.
+constexpr std::size_t kWholePieceBytes = 256 * 1024;
+
+/// How a relayed body is framed for the client: as the worker framed it, by length or in chunks.
+http::BodyLength client_length(const http::ResponseHead& head) noexcept {
+  switch (head.length.kind) {
+    case http::BodyLength::Kind::None: return http::BodyLength::none();
+    case http::BodyLength::Kind::Known: return head.length;
+    case http::BodyLength::Kind::Chunked:
+    case http::BodyLength::Kind::UntilClose: break;
+  }
+  return http::BodyLength::chunked();
+}
+
+void observe_first_byte(const Services& services, const RequestContext& request) {
+  services.metrics.observe_ttft(request.labels(),
+                                std::chrono::steady_clock::now() - request.started);
+}
+
+}  // namespace
+
+bool is_event_stream(const http::ResponseHead& head) noexcept {
+  const auto* type = head.find("content-type");
+  return type != nullptr && http::has_media_type(type->value, "text/event-stream");
+}
+
+net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
+                                 const http::ResponseHead& head,
+                                 std::string_view default_content_type) {
+  RequestContext& request = attempt.request();
+  auto& client = request.client;
+  auto& exchange = attempt.exchange();
+  http::ClientResponse response{head.status,
+                                client_fields(head, {attempt.worker().url(), request.request_id})};
+  const bool success = head.status >= 200 && head.status < 300;
+  if (!default_content_type.empty() && success && head.find("content-type") == nullptr) {
+    response.fields.push_back({"content-type", default_content_type});
+  }
+  request.status = head.status;
+  attempt.count_response(head.status);
+  client.write_head(response, client_length(head));
+  if (!exchange.body_ready()) client.flush();
+
+  bool first = true;
+  while (!exchange.body_ended()) {
+    const auto scratch = client.thread().scratch().first(kChunkBytes);
+    auto got = co_await exchange.read_body(scratch);
+    if (!got) {
+      attempt.settle_broken(got.error());
+      co_return got.error();
+    }
+    if (std::exchange(first, false) && *got > 0) observe_first_byte(services, request);
+    client.write_body({scratch.data(), *got}, exchange.body_ended());
+    if (!client.queue_full()) continue;
+    const bool room = co_await client.wait_for_room();
+    if (!room) co_return fail(ErrorCode::ClientGone);
+  }
+  attempt.settle_completed(head.status);
+  client.write_body({}, true);
+  // The worker's part is over, but its load counts until the client has everything.
+  const bool drained = co_await client.wait_until_drained();
+  if (!drained) co_return fail(ErrorCode::ClientGone);
+  co_return Result<>();
+}
+
+net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& attempt,
+                                         const http::ResponseHead& head) {
+  const auto limit = services.config.limits.max_payload_size;
+  auto& exchange = attempt.exchange();
+  const auto too_large = [limit] {
+    return fail(ErrorCode::UpstreamResponseTooLarge,
+                "Response from worker exceeded " + std::to_string(limit) + " bytes");
+  };
+  BodyBuffer body;
+  if (head.length.kind == http::BodyLength::Kind::Known) {
+    if (head.length.bytes > limit) co_return too_large();
+    if (head.length.bytes <= kWholePieceBytes) {
+      body.reserve_behind(static_cast<std::size_t>(head.length.bytes));
+    }
+  }
+  while (!exchange.body_ended()) {
+    const auto room = body.prepare(body.capacity() > body.size() ? 1 : 16 * 1024);
+    auto got = co_await exchange.read_body(room);
+    if (!got) {
+      GatewayError error = got.error();
+      if (error.code == ErrorCode::UpstreamTimeout) {
+        error = {ErrorCode::UpstreamBodyFailed, "The worker's response did not end in time", 504};
+      }
+      co_return error;
+    }
+    body.commit(*got);
+    if (body.size() > limit) co_return too_large();
+  }
+  co_return body;
+}
+
+net::Task<Result<>> send_whole(RequestContext& request, const http::ResponseHead& head,
+                               std::string_view worker_url, BodyBuffer body) {
+  auto& client = request.client;
+  const http::ClientResponse response{head.status,
+                                      client_fields(head, {worker_url, request.request_id})};
+  request.status = head.status;
+  const bool bodiless = head.length.kind == http::BodyLength::Kind::None;
+  client.write_head(response,
+                    bodiless ? http::BodyLength::none() : http::BodyLength::known(body.size()));
+  std::string_view left = body.view();
+  for (bool last = false; !last;) {
+    const auto piece = left.substr(0, kWholePieceBytes);
+    left.remove_prefix(piece.size());
+    last = left.empty();
+    client.write_body(piece, last);
+    const bool drained = co_await client.wait_until_drained();
+    if (!drained) co_return fail(ErrorCode::ClientGone);
+  }
+  co_return Result<>();
+}
+
+}  // namespace smg::relay

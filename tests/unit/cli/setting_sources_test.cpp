@@ -1,0 +1,146 @@
+#include <optional>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "unit/cli/command_line_fixture.hpp"
+
+namespace smg::cli {
+namespace {
+
+using config::Seconds;
+using SettingSources = CommandLine;
+
+TEST_F(SettingSources, TakesTheEnvironment) {
+  set("SMG_PORT", "31");
+  set("SMG_WORKER_URLS", "http://a:1, http://b:2\thttp://c:3");
+  set("SMG_DISABLE_RETRIES", "true");
+  set("SMG_LOG_JSON", "0");
+  set("SMG_REMOVE_UNHEALTHY_WORKERS", "yes");
+  set("SMG_MODEL_ALIAS", "a=m b=m");
+  set("SMG_REQUEST_TIMEOUT_SECS", "");
+  const auto parsed = parse_launch({});
+  ASSERT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  const auto& config = parsed.outcome.config;
+  EXPECT_EQ(config.listen.port, 31);
+  EXPECT_EQ(config.fleet.worker_urls, (Arguments{"http://a:1", "http://b:2", "http://c:3"}));
+  EXPECT_TRUE(config.retry.disabled);
+  EXPECT_FALSE(config.observability.log_json);
+  EXPECT_TRUE(config.health.remove_unhealthy);
+  EXPECT_EQ(config.fleet.model_aliases.size(), 2U);
+  EXPECT_EQ(config.limits.request_timeout, Seconds{1800});
+}
+
+TEST_F(SettingSources, JudgesTheEnvironmentLikeTheCommandLine) {
+  const std::tuple<std::string, std::string, std::optional<int>> kCases[] = {
+      {"SMG_PORT", "abc", 2},
+      {"SMG_PORT", "70000", 1},
+      {"SMG_DISABLE_RETRIES", "maybe", 2},
+      {"SMG_API_KEY", "secret", 1},
+      {"SMG_UPSTREAM_HTTP2", "true", 1},
+      {"SMG_UPSTREAM_HTTP2", "false", std::nullopt},
+      {"SMG_LOG_LEVEL", "loud", 2},
+      {"SMG_UNKNOWN", "x", std::nullopt},
+      {"SMG_PORT", "tcp://10.0.0.1:80", std::nullopt},
+  };
+  for (const auto& [name, value, exit_code] : kCases) {
+    set(name, value);
+    const auto parsed = parse_launch({});
+    unset(name);
+    EXPECT_EQ(parsed.outcome.exit_code, exit_code) << name << "=" << value << " " << parsed.err;
+    EXPECT_FALSE(contains(parsed.err, "secret"));
+  }
+}
+
+TEST_F(SettingSources, TakesTheLogLevelFromTheCustomaryVariables) {
+  using config::LogLevel;
+  const auto level = [](const Arguments& arguments) {
+    return parse_launch(arguments).outcome.config.observability.log_level;
+  };
+  set("RUST_LOG", "info,hyper=debug");
+  EXPECT_EQ(level({}), LogLevel::Info);
+  set("RUST_LOG", "warn");
+  EXPECT_EQ(level({}), LogLevel::Warn);
+  set("SMG_LOG", "debug");
+  EXPECT_EQ(level({}), LogLevel::Debug);
+  set("SMG_LOG", "trace");
+  EXPECT_EQ(level({}), LogLevel::Warn);
+  set("SMG_LOG_LEVEL", "error");
+  EXPECT_EQ(level({}), LogLevel::Error);
+  EXPECT_EQ(level({"--log-level", "info"}), LogLevel::Info);
+}
+
+TEST_F(SettingSources, TakesAFile) {
+  const auto path = file(
+      "# settings\n"
+      "port = 31000  # a comment\n"
+      "host = \"::1\"\n"
+      "worker-urls = [\"http://a:1\",\n  \"http://b:2\"]\n"
+      "model-alias = ['a=m', 'b=m']\n"
+      "prometheus-duration-buckets = [0.5, 1, 2]\n"
+      "retry-jitter-factor = 0.5\n"
+      "cache-match-threshold = 0.7\n"
+      "log-json = true\n"
+      "no-remove-unhealthy-workers = false\n"
+      "upstream-http2 = false\n"
+      "request-id-headers = []\n");
+  const auto parsed = parse_launch({"--config", path});
+  ASSERT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  const auto& config = parsed.outcome.config;
+  EXPECT_EQ(config.listen.port, 31000);
+  EXPECT_EQ(config.listen.host, "::1");
+  EXPECT_EQ(config.fleet.worker_urls, (Arguments{"http://a:1", "http://b:2"}));
+  EXPECT_EQ(config.fleet.model_aliases.size(), 2U);
+  EXPECT_EQ(config.observability.duration_buckets, (std::vector<double>{0.5, 1, 2}));
+  EXPECT_EQ(config.retry.jitter, 0.5);
+  EXPECT_EQ(config.cache_aware.match_threshold, 0.7);
+  EXPECT_TRUE(config.observability.log_json);
+  EXPECT_TRUE(config.health.remove_unhealthy);
+  EXPECT_TRUE(config.listen.request_id_headers.empty());
+}
+
+TEST_F(SettingSources, RefusesBadFiles) {
+  const std::tuple<std::string, int, std::string_view> kCases[] = {
+      {"bogus = 1\n", 1, "unknown key 'bogus'"},
+      {"[section]\nport = 1\n", 1, "unknown key 'section.port'"},
+      {"config = \"x\"\n", 1, "unknown key 'config'"},
+      {"--port = 5\n", 1, "unknown key '--port'"},
+      {"port = [1, 2]\n", 1, "--port: takes one value"},
+      {"port = 0\n", 1, "--port: 0 -"},
+      {"port = \"abc\"\n", 2, "--port: not a whole number"},
+      {"log-json = 7\n", 2, "--log-json:"},
+      {"no-remove-unhealthy-workers = 7\n", 2, "--remove-unhealthy-workers:"},
+      {"prometheus-duration-buckets = []\n", 1, "--prometheus-duration-buckets:"},
+      {"api-key = \"secret\"\n", 1, "--api-key: not supported yet"},
+      {"upstream-http2 = true\n", 1, "--upstream-http2: not supported yet"},
+      {"stream-request-bodies-over = 1\n", 2, "--max-buffered-request-bytes"},
+  };
+  for (const auto& [text, exit_code, message] : kCases) {
+    const auto parsed = parse_launch({"--config", file(text)});
+    EXPECT_EQ(parsed.outcome.exit_code, exit_code) << text << parsed.err;
+    EXPECT_TRUE(contains(parsed.err, message)) << text << parsed.err;
+    EXPECT_FALSE(contains(parsed.err, "secret"));
+  }
+}
+
+TEST_F(SettingSources, PrefersTheCommandLineToTheEnvironmentToTheFile) {
+  set("SMG_CONFIG",
+      file("port = 1\nhost = \"127.0.0.1\"\nio-threads = 1\nworker-urls = \"http://a\"\n"
+           "log-level = \"error\"\nprometheus-port = 0\n"));
+  set("SMG_PORT", "2");
+  set("SMG_IO_THREADS", "2");
+  set("SMG_PROMETHEUS_PORT", "7");
+  set("RUST_LOG", "warn");
+  const auto parsed = parse_launch({"--io-threads", "3", "--worker-urls"});
+  ASSERT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  const auto& config = parsed.outcome.config;
+  EXPECT_EQ(config.listen.host, "127.0.0.1");
+  EXPECT_EQ(config.listen.port, 2);
+  EXPECT_EQ(config.listen.io_threads, 3U);
+  EXPECT_TRUE(config.fleet.worker_urls.empty());
+  EXPECT_EQ(config.observability.log_level, config::LogLevel::Warn);
+  EXPECT_EQ(config.observability.prometheus_port, 7);
+}
+
+}  // namespace
+}  // namespace smg::cli

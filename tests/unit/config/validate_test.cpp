@@ -1,0 +1,259 @@
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include <smg/config/normalise.hpp>
+#include <smg/config/validate.hpp>
+
+namespace smg::config {
+namespace {
+
+using Change = std::function<void(GatewayConfig&)>;
+
+GatewayConfig changed(const Change& change) {
+  GatewayConfig config;
+  change(config);
+  return config;
+}
+
+TEST(Validate, DefaultsAreSound) {
+  EXPECT_EQ(validate({}), std::vector<std::string>{});
+}
+
+struct Refusal {
+  std::string_view problem;
+  Change change;
+};
+
+void expect_refused(std::span<const Refusal> cases) {
+  for (const auto& test : cases) {
+    const auto problems = validate(changed(test.change));
+    ASSERT_EQ(problems.size(), 1U) << test.problem;
+    EXPECT_TRUE(problems[0].starts_with(test.problem)) << problems[0] << "\n" << test.problem;
+  }
+}
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Validate, RefusesBadListeners) {
+  const Refusal kCases[] = {
+      {"--host: localhost - Must be an IP", [](auto& c) { c.listen.host = "localhost"; }},
+      {"--host:  - Must be an IP", [](auto& c) { c.listen.host = ""; }},
+      {"--port: 0 - Port must be > 0", [](auto& c) { c.listen.port = 0; }},
+      {"--io-threads: 1025 - Must be between", [](auto& c) { c.listen.io_threads = 1025; }},
+      {"--request-id-headers: bad header -",
+       [](auto& c) { c.listen.request_id_headers = {"x-ok", "bad header"}; }},
+      {"--request-id-headers:  -", [](auto& c) { c.listen.request_id_headers = {""}; }},
+      {"--health-check-port: 30000 - Must differ from --port",
+       [](auto& c) { c.listen.health_check_port = 30000; }},
+      {"--prometheus-port: 30000 - Must differ from --port",
+       [](auto& c) { c.observability.prometheus_port = 30000; }},
+      {"--prometheus-port: 29000 - Must differ from --health-check-port",
+       [](auto& c) { c.listen.health_check_port = 29000; }},
+      {"--prometheus-port: 0 - Port", [](auto& c) { c.observability.prometheus_port = 0; }},
+      {"--prometheus-host: nonsense -",
+       [](auto& c) { c.observability.prometheus_host = "nonsense"; }},
+  };
+  expect_refused(kCases);
+}
+
+TEST(Validate, RefusesBadLimitsAndHeaders) {
+  const Refusal kCases[] = {
+      {"--max-payload-size: 0 - Must be > 0", [](auto& c) { c.limits.max_payload_size = 0; }},
+      {"--request-timeout-secs: 0 -", [](auto& c) { c.limits.request_timeout = Seconds{0}; }},
+      {"--queue-timeout-secs: 0 -", [](auto& c) { c.admission.queue_timeout = Seconds{0}; }},
+      {"--forward-request-headers: a: -",
+       [](auto& c) { c.upstream.forward_request_headers = {"a:"}; }},
+      {"--forward-request-headers: Transfer-Encoding -",
+       [](auto& c) { c.upstream.forward_request_headers = {"Transfer-Encoding"}; }},
+      {"--forward-request-headers: content-length -",
+       [](auto& c) { c.upstream.forward_request_headers = {"content-length", "x-fine"}; }},
+  };
+  expect_refused(kCases);
+}
+
+TEST(Validate, RefusesBadResilience) {
+  const Refusal kCases[] = {
+      {"--retry-max-retries: 0 - Must be >= 1", [](auto& c) { c.retry.max_attempts = 0; }},
+      {"--retry-initial-backoff-ms: 0 -",
+       [](auto& c) { c.retry.initial_backoff = Milliseconds{0}; }},
+      {"--retry-max-backoff-ms: 1 -", [](auto& c) { c.retry.max_backoff = Milliseconds{1}; }},
+      {"--retry-backoff-multiplier: 0.5 -", [](auto& c) { c.retry.multiplier = 0.5; }},
+      {"--retry-backoff-multiplier: nan -", [](auto& c) { c.retry.multiplier = kNan; }},
+      {"--retry-backoff-multiplier: inf -", [](auto& c) { c.retry.multiplier = HUGE_VAL; }},
+      {"--retry-jitter-factor: 1.5 -", [](auto& c) { c.retry.jitter = 1.5; }},
+      {"--retry-jitter-factor: -0.1 -", [](auto& c) { c.retry.jitter = -0.1; }},
+      {"--retry-jitter-factor: nan -", [](auto& c) { c.retry.jitter = kNan; }},
+      {"--cb-failure-threshold: 0 -", [](auto& c) { c.circuit_breaker.failure_threshold = 0; }},
+      {"--cb-success-threshold: 0 -", [](auto& c) { c.circuit_breaker.success_threshold = 0; }},
+      {"--cb-timeout-duration-secs: 0 -", [](auto& c) { c.circuit_breaker.timeout = Seconds{0}; }},
+      {"--cb-window-duration-secs: 0 -", [](auto& c) { c.circuit_breaker.window = Seconds{0}; }},
+      {"--health-failure-threshold: 0 -", [](auto& c) { c.health.failure_threshold = 0; }},
+      {"--health-success-threshold: 0 -", [](auto& c) { c.health.success_threshold = 0; }},
+      {"--health-check-timeout-secs: 0 -", [](auto& c) { c.health.timeout = Seconds{0}; }},
+      {"--health-check-interval-secs: 0 -", [](auto& c) { c.health.interval = Seconds{0}; }},
+      {"--health-check-endpoint: health -", [](auto& c) { c.health.endpoint = "health"; }},
+      {"--health-check-endpoint: /a b -", [](auto& c) { c.health.endpoint = "/a b"; }},
+      {"--health-check-endpoint: /\r\n -", [](auto& c) { c.health.endpoint = "/\r\n"; }},
+  };
+  expect_refused(kCases);
+}
+
+TEST(Validate, RefusesBadFleets) {
+  const Refusal kCases[] = {
+      {"--worker-urls: ftp://h - URL must start",
+       [](auto& c) { c.fleet.worker_urls = {"http://a", "ftp://h"}; }},
+      {"--worker-urls: http://***@h - user info",
+       [](auto& c) { c.fleet.worker_urls = {"http://u:secret@h"}; }},
+      {"--worker-urls: https://h - https:// is not supported yet",
+       [](auto& c) { c.fleet.worker_urls = {"https://h"}; }},
+      {"--worker-urls: grpc://h - grpc:// is not supported yet",
+       [](auto& c) { c.fleet.worker_urls = {"grpc://h"}; }},
+      {"--policy: power_of_two - Needs at least 2 workers",
+       [](auto& c) {
+         c.fleet.policy = "power_of_two";
+         c.fleet.worker_urls = {"http://a"};
+       }},
+      {"--model-alias: =m -", [](auto& c) { c.fleet.model_aliases = {{"", "m"}}; }},
+      {"--model-alias: a= -", [](auto& c) { c.fleet.model_aliases = {{"a", ""}}; }},
+      {"--model-alias: a=a -", [](auto& c) { c.fleet.model_aliases = {{"a", "a"}}; }},
+      {"--worker-startup-timeout-secs: 0", [](auto& c) { c.fleet.startup_timeout = Seconds{0}; }},
+      {"--worker-startup-check-interval: 0",
+       [](auto& c) { c.fleet.startup_check_interval = Seconds{0}; }},
+      {"--job-queue-capacity: 0 - Must be between 1 and 1000000",
+       [](auto& c) { c.fleet.job_queue_capacity = 0; }},
+      {"--job-queue-capacity: 1000001 -", [](auto& c) { c.fleet.job_queue_capacity = 1000001; }},
+      {"--job-queue-concurrency: 100001 -",
+       [](auto& c) { c.fleet.job_queue_concurrency = 100001; }},
+      {"--load-monitor-interval: 0 -", [](auto& c) { c.load_monitor.interval = Seconds{0}; }},
+  };
+  expect_refused(kCases);
+}
+
+const Refusal kCacheAwareCases[] = {
+    {"--cache-threshold: 1.5 -", [](auto& c) { c.cache_aware.match_threshold = 1.5; }},
+    {"--cache-threshold: nan -", [](auto& c) { c.cache_aware.match_threshold = kNan; }},
+    {"--balance-rel-threshold: 0.5 -", [](auto& c) { c.cache_aware.balance_rel_threshold = 0.5; }},
+    {"--balance-token-usage-threshold: 0 -",
+     [](auto& c) { c.cache_aware.balance_token_usage_threshold = 0; }},
+    {"--overload-token-usage-threshold: 0 -",
+     [](auto& c) { c.cache_aware.overload_token_usage_threshold = 0; }},
+    {"--overlap-decay: -1 -", [](auto& c) { c.cache_aware.overlap_decay = -1; }},
+    {"--selection-temperature: -1 -", [](auto& c) { c.cache_aware.selection_temperature = -1; }},
+    {"--eviction-interval-secs: 0 -",
+     [](auto& c) { c.cache_aware.eviction_interval = Seconds{0}; }},
+    {"--max-tree-size: 0 -", [](auto& c) { c.cache_aware.max_tree_size = 0; }},
+    {"--block-size: 0 -", [](auto& c) { c.cache_aware.block_size = 0; }},
+    {"--cache-boundaries: 1 - Must ascend", [](auto& c) { c.cache_aware.boundaries = {2, 1}; }},
+    {"--cache-index: hash - Needs --cache-boundaries",
+     [](auto& c) { c.cache_aware.index = "hash"; }},
+    {"--cache-ttl-secs: 0 -", [](auto& c) { c.cache_aware.ttl = Seconds{0}; }},
+};
+
+TEST(Validate, RefusesBadTuningOfCacheAware) {
+  expect_refused(kCacheAwareCases);
+}
+
+TEST(Validate, IgnoresTheTuningOfAnotherPolicy) {
+  for (const auto& test : kCacheAwareCases) {
+    auto config = changed(test.change);
+    config.fleet.policy = "random";
+    EXPECT_TRUE(validate(config).empty()) << test.problem;
+  }
+}
+
+TEST(Validate, RefusesBadBuckets) {
+  const Refusal kCases[] = {
+      {"--prometheus-duration-buckets: none -",
+       [](auto& c) { c.observability.duration_buckets = {}; }},
+      {"--prometheus-duration-buckets: 1 - Must ascend",
+       [](auto& c) { c.observability.duration_buckets = {5, 1}; }},
+      {"--prometheus-duration-buckets: 1 - Must ascend",
+       [](auto& c) { c.observability.duration_buckets = {1, 1}; }},
+      {"--prometheus-duration-buckets: 0 -",
+       [](auto& c) { c.observability.duration_buckets = {0, 1}; }},
+      {"--prometheus-duration-buckets: nan -",
+       [](auto& c) { c.observability.duration_buckets = {kNan}; }},
+      {"--prometheus-duration-buckets: inf -",
+       [](auto& c) { c.observability.duration_buckets = {1, HUGE_VAL}; }},
+  };
+  expect_refused(kCases);
+}
+
+TEST(Validate, AcceptsBoundaries) {
+  const Change kCases[] = {
+      [](auto& c) { c.retry.max_attempts = 1; },
+      [](auto& c) {
+        c.retry.max_attempts = 0;
+        c.retry.disabled = true;
+      },
+      [](auto& c) { c.retry.jitter = 1; },
+      [](auto& c) { c.limits.max_buffered_request_bytes = 0; },
+      [](auto& c) { c.limits.max_buffered_request_bytes = 1000000000000; },
+      [](auto& c) { c.limits.stream_body_stall_timeout = Seconds{0}; },
+      [](auto& c) { c.upstream.pool_idle_timeout = Seconds{0}; },
+      [](auto& c) { c.listen.shutdown_grace_period = Seconds{0}; },
+      [](auto& c) { c.listen.request_id_headers = {}; },
+      [](auto& c) { c.listen.host = "::1"; },
+      [](auto& c) {
+        c.admission.queue_size = 0;
+        c.admission.queue_timeout = Seconds{0};
+      },
+      [](auto& c) { c.fleet.model_aliases = {{"a", "m"}, {"b", "m"}}; },
+      [](auto& c) {
+        c.cache_aware.index = "hash";
+        c.cache_aware.boundaries = {1, 2};
+      },
+      [](auto& c) {
+        c.listen.host = "127.0.0.1";
+        c.observability.prometheus_host = "127.0.0.2";
+        c.observability.prometheus_port = c.listen.port;
+      },
+  };
+  for (const auto& change : kCases) {
+    EXPECT_EQ(validate(changed(change)), std::vector<std::string>{});
+  }
+}
+
+TEST(Validate, CountsBuiltInWorkers) {
+  GatewayConfig config;
+  config.fleet.policy = "power_of_two";
+  EXPECT_EQ(validate(config).size(), 1U);
+  EXPECT_EQ(validate(config, 1).size(), 1U);
+  EXPECT_TRUE(validate(config, 2).empty());
+  config.fleet.worker_urls = {"http://a"};
+  EXPECT_TRUE(validate(config, 1).empty());
+}
+
+TEST(Validate, NamesAllProblemsAtOnceInTheOrderOfHelp) {
+  GatewayConfig config;
+  config.observability.prometheus_port = 0;
+  config.listen.port = 0;
+  config.retry.max_attempts = 0;
+  const auto problems = validate(config);
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_TRUE(problems[0].starts_with("--port:"));
+  EXPECT_TRUE(problems[1].starts_with("--retry-max-retries:"));
+  EXPECT_TRUE(problems[2].starts_with("--prometheus-port:"));
+}
+
+TEST(Normalise, GivesEachValueOneSpelling) {
+  GatewayConfig config;
+  config.listen.host = "[::1]";
+  config.observability.prometheus_host = "[::]";
+  config.fleet.worker_urls = {"http://B:1/", "http://a", "http://b:1", "bad", "http://a:80"};
+  config.listen.request_id_headers = {"X-Id", "x-id", "bad header"};
+  config.upstream.forward_request_headers = {"X-Tenant"};
+  normalise(config);
+  EXPECT_EQ(config.listen.host, "::1");
+  EXPECT_EQ(config.observability.prometheus_host, "::");
+  EXPECT_EQ(config.fleet.worker_urls, (std::vector<std::string>{"http://b:1", "http://a", "bad"}));
+  EXPECT_EQ(config.listen.request_id_headers, (std::vector<std::string>{"x-id", "bad header"}));
+  EXPECT_EQ(config.upstream.forward_request_headers, std::vector<std::string>{"x-tenant"});
+}
+
+}  // namespace
+}  // namespace smg::config
