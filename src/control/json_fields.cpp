@@ -8,10 +8,11 @@ std::optional<simdjson::dom::element> JsonFields::find(const char* name) const {
   return element;
 }
 
-simdjson::dom::array JsonFields::array(const char* name) {
+std::vector<simdjson::dom::element> JsonFields::array(const char* name) {
   simdjson::dom::array items;
-  if (const auto field = find(name)) take(name, field->get(items), "an array");
-  return items;
+  const auto field = find(name);
+  if (!field || !take(name, field->get(items), "an array")) return {};
+  return {items.begin(), items.end()};
 }
 
 bool JsonFields::take(std::string_view name, simdjson::error_code code, std::string_view wanted) {

@@ -79,7 +79,7 @@ class JsonFields {
 
  private:
   [[nodiscard]] std::optional<simdjson::dom::element> find(const char* name) const;
-  [[nodiscard]] simdjson::dom::array array(const char* name);
+  [[nodiscard]] std::vector<simdjson::dom::element> array(const char* name);
   bool take(std::string_view name, simdjson::error_code code, std::string_view wanted);
 
   template <class Visit>

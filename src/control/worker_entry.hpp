@@ -34,8 +34,8 @@ struct WorkerEntry {
   DiscoveredWorker discovered;
   routing::WorkerPtr worker;  ///< null until it is registered
   std::optional<Job> job;
-  std::shared_ptr<CancelScope> registration;  ///< of the registration in progress
-  std::shared_ptr<CancelScope> health_checks;
+  std::shared_ptr<CancelScope> job_scope;     ///< of the open job
+  std::shared_ptr<CancelScope> health_scope;  ///< of the health checks
 
   [[nodiscard]] const std::string& url() const noexcept { return spec.url.text; }
 

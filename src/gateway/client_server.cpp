@@ -15,11 +15,6 @@ void run_on(net::IoThread& thread, const std::function<void()>& work) {
   done.get_future().wait();
 }
 
-net::Task<> tell_when_ended(http::ServerShard& shard, std::promise<void>& ended) {
-  co_await shard.join();
-  ended.set_value();
-}
-
 }  // namespace
 
 ClientServer::ClientServer(net::IoThreads& threads, const config::Listen& settings,
@@ -75,8 +70,8 @@ void ClientServer::abort_all() {
   }
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::promise<void> ended;
-    threads_[i].post([&thread = threads_[i], &shard = *shards_[i], &ended] {
-      thread.tasks().spawn(tell_when_ended(shard, ended));
+    threads_[i].post([&shard = *shards_[i], &ended] {
+      shard.when_ended([&ended] { ended.set_value(); });
     });
     ended.get_future().wait();
   }

@@ -230,12 +230,6 @@ class EchoWorker final : public http::RequestHandler {
   }
 };
 
-net::Task<> stop_when_ended(std::vector<std::unique_ptr<http::ServerShard>>& shards,
-                            net::IoThread& thread) {
-  for (auto& shard : shards) co_await shard->join();
-  thread.post([&thread] { thread.stop(); });
-}
-
 }  // namespace
 
 struct EchoBackend::State {
@@ -245,6 +239,11 @@ struct EchoBackend::State {
   std::vector<std::unique_ptr<http::ServerShard>> shards;
   std::vector<std::unique_ptr<net::Listener>> listeners;
   std::thread runner;
+
+  void stop_when_ended(std::size_t first) {
+    if (first == shards.size()) return thread.stop();
+    shards[first]->when_ended([this, first] { stop_when_ended(first + 1); });
+  }
 };
 
 EchoBackend::EchoBackend(unsigned workers) : state_(std::make_unique<State>()) {
@@ -264,7 +263,7 @@ EchoBackend::~EchoBackend() {
   state_->thread.post([this] {
     for (auto& listener : state_->listeners) listener->close();
     for (auto& shard : state_->shards) shard->abort_all();
-    state_->thread.tasks().spawn(stop_when_ended(state_->shards, state_->thread));
+    state_->stop_when_ended(0);
   });
   state_->runner.join();
 }

@@ -14,11 +14,6 @@ unsigned thread_count(unsigned configured) {
   return configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency());
 }
 
-net::Task<> stop_registry(control::WorkerRegistry& registry, std::promise<void>& stopped) {
-  co_await registry.stop();
-  stopped.set_value();
-}
-
 }  // namespace
 
 Gateway::Gateway(const config::GatewayConfig& config)
@@ -80,7 +75,10 @@ void Gateway::shut_down(const std::function<bool()>& hurry) {
 
 void Gateway::stop_workers() {
   std::promise<void> stopped;
-  threads_[0].post([&] { threads_[0].tasks().spawn(stop_registry(registry_, stopped)); });
+  threads_[0].post([&] {
+    threads_[0].tasks().spawn(registry_.stop());
+    threads_[0].tasks().when_idle([&] { stopped.set_value(); });
+  });
   stopped.get_future().wait();
   pools_.retire_all();
   // Behind the messages that close the idle connections.

@@ -102,13 +102,6 @@ void OpsServer::start() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-net::Task<> OpsServer::stop_when_ended() {
-  co_await metrics_port_->shard.join();
-  if (probe_port_) co_await probe_port_->shard.join();
-  // From a message of its own, so that this coroutine has ended before the loop does.
-  thread_.post([this] { thread_.stop(); });
-}
-
 void OpsServer::stop() {
   if (!runner_.joinable()) return;
   thread_.post([this] {
@@ -117,7 +110,10 @@ void OpsServer::stop() {
       port->listener.close();
       port->shard.abort_all();
     }
-    thread_.tasks().spawn(stop_when_ended());
+    metrics_port_->shard.when_ended([this] {
+      if (!probe_port_) return thread_.stop();
+      probe_port_->shard.when_ended([this] { thread_.stop(); });
+    });
   });
   runner_.join();
 }

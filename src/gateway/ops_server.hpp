@@ -33,8 +33,6 @@ class OpsServer {
     net::Listener listener;
   };
 
-  [[nodiscard]] net::Task<> stop_when_ended();
-
   net::IoThread thread_;
   std::unique_ptr<Port> metrics_port_;
   std::unique_ptr<Port> probe_port_;

@@ -41,6 +41,8 @@ bool all_in(const std::array<bool, 256>& table, string_view text) noexcept {
   return true;
 }
 
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
 bool is_token(string_view text) noexcept { return !text.empty() && all_in(kTokenChar, text); }
 
 GatewayError refuse(int status, const char* why) {
@@ -164,8 +166,8 @@ Result<> parse_request_line(string_view line, RequestHead& head, const HeadLimit
   if (version.size() != 8 || !version.starts_with("HTTP/") || version[6] != '.') {
     return refuse(400, "Malformed HTTP version");
   }
+  if (!is_digit(version[5]) || !is_digit(version[7])) return refuse(400, "Malformed HTTP version");
   if (version[5] != '1') return refuse(505, "Unsupported HTTP version");
-  if (version[7] < '0' || version[7] > '9') return refuse(400, "Malformed HTTP version");
   head.version = version[7] == '0' ? 10 : 11;
   head.method = method_of(method);
   split_target(target, head);
@@ -216,7 +218,7 @@ Result<> parse_response_head(ResponseHead& head, bool to_head_request, const Hea
   const auto bad = [](const char* why) { return fail(ErrorCode::UpstreamConnect, why); };
   string_view rest = head.text;
   const string_view line = take_line(rest);
-  if (line.size() < 12 || !line.starts_with("HTTP/1.") || line[8] != ' ' ||
+  if (line.size() < 12 || !line.starts_with("HTTP/1.") || !is_digit(line[7]) || line[8] != ' ' ||
       (line.size() > 12 && line[12] != ' ')) {
     return bad("The worker's response is not HTTP/1");
   }

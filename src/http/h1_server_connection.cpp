@@ -272,7 +272,7 @@ void H1ServerConnection::watch_client() {
 
 net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> into) {
   if (body_ended_) co_return std::size_t{0};
-  if (!input_.empty()) {
+  while (!input_.empty()) {
     auto taken = take_buffered_body(into);
     if (!taken || *taken > 0 || body_ended_) co_return taken;
   }

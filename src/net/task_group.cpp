@@ -31,7 +31,14 @@ void TaskGroup::spawn(Task<> task) {
 }
 
 void TaskGroup::finished() noexcept {
-  if (--running_ == 0 && idle_.has_waiter()) idle_.open();
+  if (--running_ > 0) return;
+  if (idle_.has_waiter()) idle_.open();
+  if (when_idle_) std::exchange(when_idle_, nullptr)();
+}
+
+void TaskGroup::when_idle(std::function<void()> idle) {
+  if (running_ == 0) return idle();
+  when_idle_ = std::move(idle);
 }
 
 Task<> TaskGroup::join() {

@@ -143,8 +143,10 @@ struct ConnectAttempt {
   asio::ip::basic_resolver<asio::ip::tcp, Executor> resolver;
   Socket socket;
   bool timed_out = false;
+  bool given_up = false;
 
   void cancel() {
+    given_up = true;
     boost::system::error_code ignored;
     resolver.cancel();
     socket.close(ignored);
@@ -183,7 +185,8 @@ Task<Result<>> connect_first(ConnectAttempt& attempt,
     auto [failed] = co_await attempt.socket.async_connect(endpoint, kAwait);
     if (!failed) co_return Result<>();
     last = failed;
-    if (failed == asio::error::operation_aborted) break;
+    // Giving up may meet a failure already on its way: the next endpoint would be tried unguarded.
+    if (attempt.given_up) break;
   }
   co_return connect_error(last);
 }
@@ -218,7 +221,7 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_tcp(IoThread& thread, std::str
   abort.set([&attempt] { attempt.cancel(); });
   auto endpoints = co_await resolve(attempt, host, port);
   Result<> connected = endpoints ? Result<>() : Result<>(endpoints.error());
-  if (endpoints && !abort.aborted() && !attempt.timed_out) {
+  if (endpoints && !attempt.given_up) {
     connected = co_await connect_first(attempt, *endpoints);
   }
   abort.clear();

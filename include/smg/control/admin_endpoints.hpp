@@ -43,6 +43,7 @@ struct AdminRoute {
 /// The routes that are not inference: probes, the workers API, and what speaks for the fleet.
 class AdminEndpoints {
  public:
+  /// Both arguments must outlive the endpoints.
   AdminEndpoints(const config::GatewayConfig& config, WorkerRegistry& registry)
       : config_(config), registry_(registry) {}
 
@@ -66,6 +67,10 @@ class AdminEndpoints {
   [[nodiscard]] AdminResponse model_list() const;
   [[nodiscard]] AdminResponse workers_collection(const AdminRequest& request);
   [[nodiscard]] AdminResponse one_worker(const AdminRequest& request);
+
+  [[nodiscard]] net::Task<AdminResponse> call_workers(net::IoThread& thread, std::string_view path,
+                                                      AdminRequest request,
+                                                      net::AbortSwitch* abort);
 
   const config::GatewayConfig& config_;
   WorkerRegistry& registry_;

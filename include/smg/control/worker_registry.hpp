@@ -1,9 +1,9 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +21,8 @@ struct WorkerSpec;
 struct WorkerPatch;
 struct WorkerEntry;
 struct DiscoveredWorker;
+class CancelScope;
+class TableBuilder;
 
 /// The master list of workers. Registers and removes them, watches their health, and publishes a new
 /// worker table with every change. Its jobs run on io thread 0; the public methods may be called on
@@ -70,25 +72,26 @@ class WorkerRegistry {
 
  private:
   using EntryPtr = std::shared_ptr<WorkerEntry>;
-  struct ChosenPolicies;
+  using ScopePtr = std::shared_ptr<CancelScope>;
 
-  [[nodiscard]] EntryPtr find_locked(std::string_view id) const;
-  [[nodiscard]] std::optional<ControlError> url_conflict_locked(std::string_view url);
-  void forget_old_failures_locked();
-  void publish_locked();
-  void report_pool_sizes_locked(const routing::WorkerTable& table);
-  void install_locked(WorkerEntry& entry, routing::WorkerPtr worker);
-  [[nodiscard]] routing::WorkerPtr make_worker_locked(const WorkerEntry& entry) const;
-
+  // With the lock held.
+  [[nodiscard]] EntryPtr find(std::string_view id) const;
+  [[nodiscard]] std::optional<ControlError> why_not_now(std::string_view url);
+  void forget_old_failures();
   void start_registration(const EntryPtr& entry);
   void start_removal(const EntryPtr& entry);
   void start_health_checks(const EntryPtr& entry);
-  [[nodiscard]] net::Task<> run_registration(EntryPtr entry);
-  [[nodiscard]] net::Task<> run_removal(EntryPtr entry);
-  void finish_registration(const EntryPtr& entry, DiscoveredWorker discovered);
-  void fail_registration(const EntryPtr& entry, std::string reason);
+  void cancel(const ScopePtr& scope);
+  void install(WorkerEntry& entry, routing::WorkerPtr worker);
+  void publish();
+  void show_pool_sizes(const routing::WorkerTable& table);
+
+  // On thread 0, taking the lock.
+  [[nodiscard]] net::Task<> run_registration(EntryPtr entry, ScopePtr scope);
+  [[nodiscard]] net::Task<> run_removal(EntryPtr entry, ScopePtr scope);
+  void registered(const EntryPtr& entry, DiscoveredWorker discovered);
+  void not_registered(WorkerEntry& entry, std::string reason);
   void health_changed(const EntryPtr& entry, routing::WorkerStatus status);
-  void begin_removal_locked(WorkerEntry& entry);
   void drop(const EntryPtr& entry);
 
   const config::GatewayConfig& config_;
@@ -98,11 +101,11 @@ class WorkerRegistry {
   relay::FleetView& fleet_;
 
   mutable std::mutex mutex_;
-  std::vector<EntryPtr> entries_;  ///< in registration order
-  std::unique_ptr<ChosenPolicies> policies_;
-  std::vector<std::string> sized_models_;  ///< models with a pool size in the metrics
+  std::vector<EntryPtr> entries_;  ///< in the order in which they were accepted
+  std::unique_ptr<TableBuilder> tables_;
+  std::set<std::string, std::less<>> sized_models_;  ///< with a pool size in the metrics
 
-  net::TaskGroup tasks_;  ///< on thread 0
+  net::TaskGroup tasks_;   ///< on thread 0
   bool stopping_ = false;  ///< on thread 0
 };
 

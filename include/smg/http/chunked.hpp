@@ -6,8 +6,9 @@
 
 namespace smg::http {
 
-/// Takes the chunked transfer coding off a body (RFC 9112 7.1), piece by piece and in place. Extensions
-/// and trailers are checked for their form and dropped. Strict: every part ends with CRLF.
+/// Takes the chunked transfer coding off a body (RFC 9112 7.1), piece by piece and in place.
+/// Extensions and trailers are checked for their form and dropped. Strict: every part ends with
+/// CRLF.
 class ChunkDecoder {
  public:
   struct Progress {
@@ -16,7 +17,8 @@ class ChunkDecoder {
     bool failed = false;       ///< the coding is broken; nothing more can be made of the connection
   };
 
-  /// Decodes `piece` where it lies: the body bytes are moved to its front. Stops behind the body's end.
+  /// Decodes `piece` where it lies: the body bytes are moved to its front. Stops behind the body's
+  /// end.
   [[nodiscard]] Progress decode(std::span<char> piece) noexcept;
 
   /// The last chunk and its trailers have been seen.
@@ -31,6 +33,7 @@ class ChunkDecoder {
   enum class State : std::uint8_t {
     SizeStart,
     Size,
+    SizeBlank,
     Extension,
     SizeLf,
     Data,
@@ -41,10 +44,14 @@ class ChunkDecoder {
     TrailerLf,
     EndLf,
     Ended,
+    Failed,
   };
 
   [[nodiscard]] bool step(char c) noexcept;
   [[nodiscard]] bool take_size_digit(char c) noexcept;
+  [[nodiscard]] bool end_size(char c) noexcept;
+  [[nodiscard]] bool skip(char c, State line_end) noexcept;
+  [[nodiscard]] bool expect(char c, char wanted, State next) noexcept;
 
   /// Bytes of extensions and trailers that one body may have in all.
   static constexpr std::uint32_t kMaxOverhead = 16 * 1024;

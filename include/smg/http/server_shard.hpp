@@ -28,8 +28,8 @@ class ServerShard {
   /// Cuts every connection off.
   void abort_all();
 
-  /// Returns when no connection is left.
-  [[nodiscard]] net::Task<> join() { return tasks_.join(); }
+  /// Calls `ended` once no connection is left, nor any coroutine of one.
+  void when_ended(std::function<void()> ended) { tasks_.when_idle(std::move(ended)); }
 
   /// Open connections, readable from any thread: where the next one is given to.
   [[nodiscard]] std::size_t connections() const noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include <smg/net/gate.hpp>
 
@@ -19,8 +20,11 @@ class TaskGroup {
   /// exception that leaves it is logged as an internal error and goes no further.
   void spawn(Task<> task);
 
-  /// Returns when no task is left.
+  /// Returns when no task is left. For one waiter at a time.
   [[nodiscard]] Task<> join();
+
+  /// Calls `idle` once no task is left: now, or behind the last one's end. Replaces an earlier callback.
+  void when_idle(std::function<void()> idle);
 
   [[nodiscard]] std::size_t size() const noexcept { return running_; }
 
@@ -29,6 +33,7 @@ class TaskGroup {
 
   Executor executor_;
   Gate idle_;
+  std::function<void()> when_idle_;
   std::size_t running_ = 0;
 };
 

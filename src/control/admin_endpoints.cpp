@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+
+#include <smg/control/admin_endpoints.hpp>
+
+#include "control/fleet_calls.hpp"
+#include "control/json_writer.hpp"
+#include "control/query.hpp"
+#include "control/uuid.hpp"
+#include "control/worker_spec.hpp"
+
+namespace smg::control {
+namespace {
+
+constexpr std::string_view kOneWorker = "/workers/{worker_id}";
+constexpr std::string_view kOneWorkerPrefix = "/workers/";
+constexpr std::uint64_t kProxyLimit = 64 * 1024 * 1024;
+
+/// Path or template, Allow, probe, body, open.
+constexpr std::array<AdminRoute, 12> kRoutes{{
+    {"/liveness", "GET,HEAD", true, false, true},
+    {"/health", "GET,HEAD", true, false, true},
+    {"/readiness", "GET,HEAD", true, false, true},
+    {"/v1/models", "GET,HEAD", false, false, true},
+    {"/get_model_info", "GET,HEAD", false, false, true},
+    {"/get_server_info", "GET,HEAD", false, false, true},
+    {"/health_generate", "GET,HEAD", false, false, true},
+    {"/engine_metrics", "GET,HEAD", false, false, true},
+    {"/workers", "GET,HEAD,POST", false, true, false},
+    {kOneWorker, "GET,HEAD,PUT,PATCH,DELETE", false, true, false},
+    {"/flush_cache", "POST", false, true, false},
+    {"/get_loads", "GET,HEAD", false, false, false},
+}};
+
+bool matches(const AdminRoute& route, std::string_view path) {
+  if (route.path_template != kOneWorker) return route.path_template == path;
+  const auto id = path.substr(std::min(path.size(), kOneWorkerPrefix.size()));
+  return path.starts_with(kOneWorkerPrefix) && !id.empty() && id.find('/') == id.npos;
+}
+
+AdminResponse refusal(const ControlError& error) {
+  JsonWriter json;
+  json.begin_object().field("error", error.message).field("code", error.code).end_object();
+  return json_response(error.status, json.take());
+}
+
+/// Nothing, or why a body cannot be a worker spec. PATCH and PUT are as strict as POST.
+std::optional<ControlError> wrong_media_type(const AdminRequest& request) {
+  if (http::has_media_type(request.content_type, "application/json")) return std::nullopt;
+  return ControlError{415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type must be application/json"};
+}
+
+AdminResponse accepted(const ControlResult<WorkerRegistry::Accepted>& change,
+                       std::string_view what) {
+  if (!change) return refusal(change.error());
+  JsonWriter json;
+  json.begin_object().field("status", "accepted").field("worker_id", change->id);
+  json.field("message", "Worker " + std::string(what) + " queued for background processing");
+  json.end_object();
+  return json_response(202, json.take());
+}
+
+AdminResponse created(const ControlResult<WorkerRegistry::Accepted>& change) {
+  if (!change) return refusal(change.error());
+  const std::string location = std::string(kOneWorkerPrefix) + change->id;
+  JsonWriter json;
+  json.begin_object().field("status", "accepted").field("worker_id", change->id);
+  json.field("url", change->url).field("location", location);
+  json.field("message", "Worker addition queued for background processing").end_object();
+  AdminResponse response = json_response(202, json.take());
+  response.fields.emplace_back("location", location);
+  return response;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &parts));
+}
+
+/// Without reports of load there is nothing to sum up.
+AdminResponse no_loads() {
+  JsonWriter json;
+  json.begin_object().field("timestamp", utc_now()).field("version", "smg");
+  json.field("dp_rank_count", 0).key("loads").begin_array().end_array().end_object();
+  return json_response(200, json.take());
+}
+
+}  // namespace
+
+std::optional<AdminRoute> AdminEndpoints::match(std::string_view path) const {
+  for (const auto& route : kRoutes) {
+    if (matches(route, path)) return route;
+  }
+  return std::nullopt;
+}
+
+bool AdminEndpoints::allows(const AdminRoute& route, http::Method method) const {
+  return text::list_has(route.allow, http::name(method));
+}
+
+net::Task<AdminResponse> AdminEndpoints::handle(net::IoThread& thread, AdminRequest request,
+                                                net::AbortSwitch* abort) {
+  const auto route = match(request.path);
+  const std::string_view path = route ? route->path_template : std::string_view{};
+  if (path == "/liveness" || path == "/health") co_return text_response(200, "OK");
+  if (path == "/readiness") co_return readiness();
+  if (path == "/v1/models") co_return model_list();
+  if (path == "/workers") co_return workers_collection(request);
+  if (path == kOneWorker) co_return one_worker(request);
+  if (path == "/get_loads") co_return no_loads();
+  co_return co_await call_workers(thread, path, std::move(request), abort);
+}
+
+net::Task<AdminResponse> AdminEndpoints::call_workers(net::IoThread& thread, std::string_view path,
+                                                      AdminRequest request,
+                                                      net::AbortSwitch* abort) {
+  CancelScope scope(thread);
+  if (abort != nullptr) {
+    abort->set([&scope] { scope.cancel(); });
+    if (abort->aborted()) scope.cancel();
+  }
+  AdminResponse response;
+  if (path == "/flush_cache") {
+    response = co_await flush_caches(scope, registry_.workers());
+  } else if (path == "/engine_metrics") {
+    response = co_await engine_metrics(scope, registry_.workers());
+  } else if (!path.empty()) {
+    const auto limit = std::min(kProxyLimit, config_.limits.max_payload_size);
+    response = co_await ask_one_worker(scope, registry_.workers(), std::move(request), limit);
+  } else {
+    response.status = 404;
+  }
+  if (abort != nullptr) abort->clear();
+  co_return response;
+}
+
+AdminResponse AdminEndpoints::readiness() const {
+  const auto workers = registry_.workers();
+  const auto healthy =
+      std::ranges::count_if(workers, [](const auto& worker) { return worker->healthy(); });
+  const bool draining = draining_.load(std::memory_order_relaxed);
+  JsonWriter json;
+  if (!draining && healthy > 0) {
+    json.begin_object().field("status", "ready").field("healthy_workers", healthy);
+    json.field("total_workers", workers.size()).end_object();
+    return json_response(200, json.take());
+  }
+  json.begin_object().field("status", "not ready");
+  json.field("reason", draining ? "draining" : "insufficient healthy workers").end_object();
+  return json_response(503, json.take());
+}
+
+AdminResponse AdminEndpoints::model_list() const {
+  JsonWriter json;
+  json.begin_object().field("object", "list").key("data").begin_array();
+  for (const auto& model : registry_.models()) {
+    json.begin_object().field("id", model).field("object", "model").field("created", 0);
+    json.field("owned_by", "self_hosted").end_object();
+  }
+  json.end_array().end_object();
+  return json_response(200, json.take());
+}
+
+AdminResponse AdminEndpoints::workers_collection(const AdminRequest& request) {
+  if (request.method != http::Method::Post) {
+    return json_response(200, registry_.describe_all(query_parameter(request.query, "model")));
+  }
+  if (const auto wrong = wrong_media_type(request)) return refusal(*wrong);
+  auto spec = parse_worker_spec(request.body);
+  if (!spec) return refusal(spec.error());
+  return created(registry_.add(std::move(*spec)));
+}
+
+AdminResponse AdminEndpoints::one_worker(const AdminRequest& request) {
+  const std::string_view id = std::string_view(request.path).substr(kOneWorkerPrefix.size());
+  if (!is_uuid(id)) return refusal(bad_request("Invalid worker_id (expected a UUID)"));
+  const std::string worker_id = text::to_lower(id);
+  const bool replaces = request.method == http::Method::Put;
+  if (request.method == http::Method::Delete) {
+    return accepted(registry_.remove(worker_id), "removal");
+  }
+  if (!replaces && request.method != http::Method::Patch) {
+    auto page = registry_.describe(worker_id);
+    if (page) return json_response(200, std::move(*page));
+    return refusal({404, "WORKER_NOT_FOUND", "Worker " + worker_id + " not found"});
+  }
+  if (const auto wrong = wrong_media_type(request)) return refusal(*wrong);
+  if (replaces) {
+    auto spec = parse_worker_spec(request.body);
+    if (!spec) return refusal(spec.error());
+    return accepted(registry_.replace(worker_id, std::move(*spec)), "update");
+  }
+  const auto patch = parse_worker_patch(request.body);
+  if (!patch) return refusal(patch.error());
+  return accepted(registry_.change(worker_id, *patch), "update");
+}
+
+}  // namespace smg::control

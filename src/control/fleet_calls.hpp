@@ -1,0 +1,27 @@
+#pragma once
+
+#include <smg/control/admin_endpoints.hpp>
+
+#include "control/cancel_scope.hpp"
+
+namespace smg::control {
+
+using Workers = std::vector<routing::WorkerPtr>;
+
+/// Passes a GET on to one healthy worker, and its answer back. The client's Authorization beats the
+/// worker's key. Errors in the answer: `no_workers`, and the transport's.
+[[nodiscard]] net::Task<AdminResponse> ask_one_worker(CancelScope& scope, Workers workers,
+                                                      AdminRequest request, std::size_t limit);
+
+/// POST /flush_cache to every worker, unhealthy ones too.
+[[nodiscard]] net::Task<AdminResponse> flush_caches(CancelScope& scope, Workers workers);
+
+/// The workers' own metrics, joined.
+[[nodiscard]] net::Task<AdminResponse> engine_metrics(CancelScope& scope, Workers workers);
+
+[[nodiscard]] AdminResponse json_response(int status, std::string body);
+[[nodiscard]] AdminResponse text_response(int status, std::string body);
+/// `{"error":{"type","code","message","param":null}}`, as errors of inference routes.
+[[nodiscard]] AdminResponse error_response(const GatewayError& error);
+
+}  // namespace smg::control

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smg::control {
+
+/// The value of the first parameter of this name in a raw query, with percent escapes and '+'
+/// decoded; nothing if there is none. A broken escape stays as it is.
+[[nodiscard]] std::optional<std::string> query_parameter(std::string_view query,
+                                                         std::string_view name);
+
+}  // namespace smg::control

@@ -1,0 +1,313 @@
+#include <algorithm>
+#include <utility>
+
+#include <smg/control/worker_registry.hpp>
+#include <smg/observability/log.hpp>
+
+#include "control/health_monitor.hpp"
+#include "control/table_builder.hpp"
+#include "control/uuid.hpp"
+#include "control/worker_entry.hpp"
+#include "control/worker_json.hpp"
+
+namespace smg::control {
+namespace {
+
+using routing::WorkerStatus;
+
+constexpr auto kFailuresAreKept = std::chrono::minutes(5);
+
+Job new_job(JobType type) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  Job job;
+  job.type = type;
+  job.timestamp = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  return job;
+}
+
+bool is_open(const WorkerEntry& entry) {
+  return entry.job && entry.job->state == JobState::Processing;
+}
+
+bool has_failed(const WorkerEntry& entry) {
+  return entry.job && entry.job->state == JobState::Failed;
+}
+
+bool serves(const routing::Worker& worker, std::string_view model) {
+  return std::ranges::any_of(worker.facts().models, [&](const routing::ServedModel& served) {
+    return served.id == model || std::ranges::find(served.aliases, model) != served.aliases.end();
+  });
+}
+
+ControlError not_found(std::string_view id) {
+  return {404, "WORKER_NOT_FOUND", "Worker " + std::string(id) + " not found"};
+}
+
+ControlError busy(const WorkerEntry& entry) {
+  return {409, "WORKER_BUSY", "Another change of worker " + entry.id + " is in progress"};
+}
+
+}  // namespace
+
+WorkerRegistry::WorkerRegistry(const config::GatewayConfig& config, observability::Metrics& metrics,
+                               net::IoThreads& threads, upstream::PoolDirectory& pools,
+                               relay::FleetView& fleet)
+    : config_(config),
+      metrics_(metrics),
+      thread_(threads[0]),
+      pools_(pools),
+      fleet_(fleet),
+      tables_(std::make_unique<TableBuilder>(config.fleet.policy)),
+      tasks_(thread_.executor()) {}
+
+WorkerRegistry::~WorkerRegistry() = default;
+
+void WorkerRegistry::start() {
+  for (const auto& text : config_.fleet.worker_urls) {
+    auto url = config::parse_worker_url(text);
+    if (!url || url->scheme != "http") {
+      observability::log_error("a worker's URL cannot be used",
+                               {{"worker", config::without_user_info(text)}});
+      continue;
+    }
+    WorkerSpec spec;
+    spec.url = std::move(*url);
+    if (const auto added = add(std::move(spec)); !added) {
+      observability::log_error("a worker cannot be added", {{"reason", added.error().message}});
+    }
+  }
+}
+
+net::Task<> WorkerRegistry::stop() {
+  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (entry->job_scope) entry->job_scope->cancel();
+      if (entry->health_scope) entry->health_scope->cancel();
+    }
+  }
+  co_await tasks_.join();
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+ControlResult<WorkerRegistry::Accepted> WorkerRegistry::add(WorkerSpec spec) {
+  const std::lock_guard lock(mutex_);
+  forget_old_failures();
+  if (auto refusal = why_not_now(spec.url.text)) return std::move(*refusal);
+  auto entry = std::make_shared<WorkerEntry>();
+  entry->id = make_uuid();
+  entry->spec = std::move(spec);
+  entry->job = new_job(JobType::AddWorker);
+  entries_.push_back(entry);
+  start_registration(entry);
+  return Accepted{entry->id, entry->url()};
+}
+
+ControlResult<WorkerRegistry::Accepted> WorkerRegistry::replace(std::string_view id,
+                                                                WorkerSpec spec) {
+  const std::lock_guard lock(mutex_);
+  const EntryPtr entry = find(id);
+  if (!entry) return not_found(id);
+  if (spec.url.text != entry->url()) {
+    return bad_request("URL mismatch: worker " + entry->id + " has the URL " + entry->url());
+  }
+  if (is_open(*entry)) return busy(*entry);
+  entry->next_spec = std::move(spec);
+  entry->job = new_job(entry->worker ? JobType::UpdateWorker : JobType::AddWorker);
+  start_registration(entry);
+  return Accepted{entry->id, entry->url()};
+}
+
+ControlResult<WorkerRegistry::Accepted> WorkerRegistry::change(std::string_view id,
+                                                               const WorkerPatch& patch) {
+  const std::lock_guard lock(mutex_);
+  const EntryPtr entry = find(id);
+  if (!entry) return not_found(id);
+  patch.apply_to(entry->spec);
+  if (entry->next_spec) patch.apply_to(*entry->next_spec);
+  if (entry->worker) {
+    auto facts = worker_facts(entry->id, entry->spec, entry->discovered, config_);
+    install(*entry, std::make_shared<routing::Worker>(std::move(facts), *entry->worker));
+    const bool other_checks = patch.health || patch.api_key;
+    if (other_checks && entry->status() != WorkerStatus::Draining) start_health_checks(entry);
+  }
+  return Accepted{entry->id, entry->url()};
+}
+
+ControlResult<WorkerRegistry::Accepted> WorkerRegistry::remove(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const EntryPtr entry = find(id);
+  if (!entry) return not_found(id);
+  if (!entry->worker) {
+    cancel(std::exchange(entry->job_scope, nullptr));
+    std::erase(entries_, entry);
+  } else if (entry->status() != WorkerStatus::Draining) {
+    start_removal(entry);
+  }
+  return Accepted{entry->id, entry->url()};
+}
+
+// ---- what the list says -------------------------------------------------------------------------
+
+std::optional<std::string> WorkerRegistry::describe(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  forget_old_failures();
+  const EntryPtr entry = find(id);
+  if (!entry) return std::nullopt;
+  JsonWriter json;
+  write_worker(json, *entry, config_.fleet);
+  return json.take();
+}
+
+std::string WorkerRegistry::describe_all(std::optional<std::string_view> model) {
+  const std::lock_guard lock(mutex_);
+  JsonWriter json;
+  std::size_t count = 0;
+  json.begin_object().key("workers").begin_array();
+  for (const auto& entry : entries_) {
+    if (!entry->worker || (model && !serves(*entry->worker, *model))) continue;
+    write_worker(json, *entry, config_.fleet);
+    ++count;
+  }
+  json.end_array().field("total", count).key("stats").begin_object();
+  json.field("prefill_count", 0).field("decode_count", 0).field("regular_count", count);
+  json.end_object().end_object();
+  return json.take();
+}
+
+std::vector<routing::WorkerPtr> WorkerRegistry::workers() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<routing::WorkerPtr> workers;
+  for (const auto& entry : entries_) {
+    if (entry->worker) workers.push_back(entry->worker);
+  }
+  return workers;
+}
+
+std::vector<std::string> WorkerRegistry::models() const {
+  std::vector<std::string> ids;
+  for (const auto& worker : workers()) {
+    for (const auto& model : worker->facts().models) {
+      if (std::ranges::find(ids, model.id) == ids.end()) ids.push_back(model.id);
+    }
+  }
+  return ids;
+}
+
+// ---- with the lock held -------------------------------------------------------------------------
+
+WorkerRegistry::EntryPtr WorkerRegistry::find(std::string_view id) const {
+  const auto found =
+      std::ranges::find_if(entries_, [&](const EntryPtr& entry) { return entry->id == id; });
+  return found == entries_.end() ? nullptr : *found;
+}
+
+/// Why no registration of this URL can begin. One that has failed makes room for the next.
+std::optional<ControlError> WorkerRegistry::why_not_now(std::string_view url) {
+  std::size_t open_jobs = 0;
+  EntryPtr failed;
+  for (const auto& entry : entries_) {
+    open_jobs += is_open(*entry) ? 1 : 0;
+    if (entry->url() != url) continue;
+    if (entry->worker) {
+      return ControlError{409, "WORKER_ALREADY_EXISTS",
+                          "Worker with URL '" + entry->url() + "' is registered with ID " +
+                              entry->id + ". Change it with PUT or PATCH /workers/" + entry->id +
+                              "."};
+    }
+    if (!has_failed(*entry)) {
+      return ControlError{409, "WORKER_CREATE_IN_PROGRESS",
+                          "Worker with URL '" + entry->url() + "' is being registered with ID " +
+                              entry->id + ". Follow it at GET /workers/" + entry->id + "."};
+    }
+    failed = entry;
+  }
+  if (open_jobs >= config_.fleet.job_queue_capacity) {
+    return ControlError{503, "JOB_QUEUE_FULL", "Too many changes of workers are in progress"};
+  }
+  std::erase(entries_, failed);
+  return std::nullopt;
+}
+
+void WorkerRegistry::forget_old_failures() {
+  const auto limit = net::Clock::now() - kFailuresAreKept;
+  std::erase_if(entries_, [&](const EntryPtr& entry) {
+    if (!has_failed(*entry) || entry->job->failed_at > limit) return false;
+    entry->job.reset();
+    return !entry->worker;
+  });
+}
+
+void WorkerRegistry::start_registration(const EntryPtr& entry) {
+  entry->job_scope = std::make_shared<CancelScope>(thread_);
+  thread_.post([this, entry, scope = entry->job_scope] {
+    if (!stopping_) tasks_.spawn(run_registration(entry, scope));
+  });
+}
+
+/// No new requests from now on; the running ones may end (ruling 22).
+void WorkerRegistry::start_removal(const EntryPtr& entry) {
+  cancel(entry->job_scope);
+  cancel(std::exchange(entry->health_scope, nullptr));
+  entry->next_spec.reset();
+  entry->worker->set_status(WorkerStatus::Draining);
+  entry->job = new_job(JobType::RemoveWorker);
+  entry->job_scope = std::make_shared<CancelScope>(thread_);
+  thread_.post([this, entry, scope = entry->job_scope] {
+    if (!stopping_) tasks_.spawn(run_removal(entry, scope));
+  });
+}
+
+void WorkerRegistry::start_health_checks(const EntryPtr& entry) {
+  cancel(std::exchange(entry->health_scope, nullptr));
+  if (entry->worker->facts().health.disabled) {
+    entry->worker->set_status(WorkerStatus::Ready);
+    return;
+  }
+  entry->health_scope = std::make_shared<CancelScope>(thread_);
+  // Of the entry only a weak reference: it holds the scope, and so the checks, by itself.
+  HealthSubject subject{entry->worker, [this, weak = std::weak_ptr(entry)](WorkerStatus status) {
+                          if (const auto checked = weak.lock()) health_changed(checked, status);
+                        }};
+  thread_.post([this, subject, scope = entry->health_scope] {
+    if (!stopping_) tasks_.spawn(watch_health(scope, subject, metrics_));
+  });
+}
+
+void WorkerRegistry::cancel(const ScopePtr& scope) {
+  if (scope) {
+    thread_.post([scope] { scope->cancel(); });
+  }
+}
+
+void WorkerRegistry::install(WorkerEntry& entry, routing::WorkerPtr worker) {
+  entry.worker = std::move(worker);
+  publish();
+}
+
+/// Before the lock is released: whoever has seen the change in the list finds it made on every
+/// thread.
+void WorkerRegistry::publish() {
+  std::vector<routing::WorkerPtr> workers;
+  for (const auto& entry : entries_) {
+    if (entry->worker) workers.push_back(entry->worker);
+  }
+  const auto table = tables_->build(std::move(workers));
+  show_pool_sizes(*table);
+  fleet_.publish(table);
+}
+
+void WorkerRegistry::show_pool_sizes(const routing::WorkerTable& table) {
+  for (const auto& [model, pool] : table.pools()) {
+    if (!model.empty()) sized_models_.insert(model);
+  }
+  for (const auto& model : sized_models_) {
+    const auto pool = table.pools().find(model);
+    const std::size_t size = pool == table.pools().end() ? 0 : pool->second.workers.size();
+    metrics_.set_worker_pool_size(model, size);
+  }
+}
+
+}  // namespace smg::control
