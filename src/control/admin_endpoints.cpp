@@ -3,13 +3,12 @@
 #include <chrono>
 #include <ctime>
 
-#include <smg/control/admin_endpoints.hpp>
-
 #include "control/fleet_calls.hpp"
 #include "control/json_writer.hpp"
 #include "control/query.hpp"
 #include "control/uuid.hpp"
 #include "control/worker_spec.hpp"
+#include <smg/control/admin_endpoints.hpp>
 
 namespace smg::control {
 namespace {

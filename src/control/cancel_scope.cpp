@@ -17,8 +17,8 @@ net::Task<Result<upstream::FetchedResponse>> CancelScope::fetch(
   if (cancelled_) co_return fail(ErrorCode::Aborted);
   net::AbortSwitch abort;
   fetching_.push_back(&abort);
-  auto response = co_await upstream::fetch(thread_, std::move(pool), std::move(request), timeout,
-                                           limit, abort);
+  auto response =
+      co_await upstream::fetch(thread_, std::move(pool), std::move(request), timeout, limit, abort);
   std::erase(fetching_, &abort);
   co_return response;
 }

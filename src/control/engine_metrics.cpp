@@ -13,7 +13,9 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find(' '));
+}
 
 std::string_view after_first_word(std::string_view text) {
   const auto space = text.find(' ');

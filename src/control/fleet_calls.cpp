@@ -54,7 +54,9 @@ routing::WorkerPtr next_healthy(const Workers& workers) {
   return healthy[turn.fetch_add(1, std::memory_order_relaxed) % healthy.size()];
 }
 
-bool is_good(const Answer& answer) { return answer && answer->ok(); }
+bool is_good(const Answer& answer) {
+  return answer && answer->ok();
+}
 
 std::string failure_text(const routing::Worker& worker, const Answer& answer) {
   const std::string why =
@@ -124,8 +126,8 @@ net::Task<AdminResponse> ask_one_worker(CancelScope& scope, Workers workers, Adm
   auto answer = co_await scope.fetch(worker->shared_pool(), std::move(question),
                                      worker->facts().request_timeout, limit);
   if (!answer) co_return error_response(answer.error());
-  co_return AdminResponse{answer->status, std::move(answer->content_type), std::move(answer->body),
-                          {}, {}};
+  co_return AdminResponse{
+      answer->status, std::move(answer->content_type), std::move(answer->body), {}, {}};
 }
 
 net::Task<AdminResponse> flush_caches(CancelScope& scope, Workers workers) {

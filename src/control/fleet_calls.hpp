@@ -1,8 +1,7 @@
 #pragma once
 
-#include <smg/control/admin_endpoints.hpp>
-
 #include "control/cancel_scope.hpp"
+#include <smg/control/admin_endpoints.hpp>
 
 namespace smg::control {
 

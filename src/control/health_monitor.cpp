@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "control/worker_probe.hpp"
+#include <smg/observability/log.hpp>
 
 namespace smg::control {
 namespace {
@@ -25,6 +26,9 @@ net::Task<> watch_health(std::shared_ptr<CancelScope> scope, HealthSubject subje
     if (scope->cancelled()) co_return;
     // Running out of descriptors is our own fault and says nothing of the worker (ruling 30).
     const bool says_nothing = !result && result.error().code == ErrorCode::LocalResources;
+    observability::log_debug(
+        "worker health checked",
+        {{"worker", facts.url}, {"failure", result ? std::string() : result.error().message}});
     if (!says_nothing) {
       metrics.count_health_check(result.has_value());
       if (const auto status = state.record(result.has_value())) subject.changed(*status);

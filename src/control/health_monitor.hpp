@@ -2,10 +2,9 @@
 
 #include <functional>
 
-#include <smg/observability/metrics.hpp>
-
 #include "control/cancel_scope.hpp"
 #include "control/health_state.hpp"
+#include <smg/observability/metrics.hpp>
 
 namespace smg::control {
 

@@ -23,8 +23,8 @@ bool JsonFields::take(std::string_view name, simdjson::error_code code, std::str
 }
 
 void JsonFields::refuse_value(std::string_view name, std::string_view rule) {
-  refuse(bad_request("Invalid value for field '" + where_ + std::string(name) + "': " +
-                     std::string(rule)));
+  refuse(bad_request("Invalid value for field '" + where_ + std::string(name) +
+                     "': " + std::string(rule)));
 }
 
 void JsonFields::read(const char* name, std::vector<std::string>& out) {
@@ -42,7 +42,7 @@ void JsonFields::read(const char* name, std::vector<std::uint16_t>& out) {
   out.clear();
   for (const auto item : array(name)) {
     std::uint64_t number = 0;
-    auto code = item.is_double() ? simdjson::INCORRECT_TYPE : item.get(number);
+    auto code = is_fraction(item) ? simdjson::INCORRECT_TYPE : item.get(number);
     if (!code && (number < 100 || number > 999)) code = simdjson::NUMBER_OUT_OF_RANGE;
     if (!take(name, code, "an array of status codes")) return;
     out.push_back(static_cast<std::uint16_t>(number));

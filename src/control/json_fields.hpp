@@ -5,10 +5,11 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <simdjson.h>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <simdjson.h>
 
 #include <smg/control/control_result.hpp>
 
@@ -27,7 +28,8 @@ class JsonFields {
 
   void read(const char* name, std::string& out) {
     std::string_view text;
-    if (const auto field = find(name); field && take(name, field->get(text), "a string")) out = text;
+    if (const auto field = find(name); field && take(name, field->get(text), "a string"))
+      out = text;
   }
   void read(const char* name, bool& out) {
     if (const auto field = find(name)) take(name, field->get(out), "true or false");
@@ -89,12 +91,16 @@ class JsonFields {
     if (fields.error()) refuse(*fields.error());
   }
 
+  [[nodiscard]] static bool is_fraction(const simdjson::dom::element& element) {
+    return element.type() == simdjson::dom::element_type::DOUBLE;
+  }
+
   template <class Integer>
   void read_integer(const char* name, Integer& out) {
     const auto field = find(name);
     if (!field) return;
     std::uint64_t number = 0;
-    auto code = field->is_double() ? simdjson::INCORRECT_TYPE : field->get(number);
+    auto code = is_fraction(*field) ? simdjson::INCORRECT_TYPE : field->get(number);
     if (!code && number > std::numeric_limits<Integer>::max()) code = simdjson::NUMBER_OUT_OF_RANGE;
     if (take(name, code, "a whole number in range")) out = static_cast<Integer>(number);
   }

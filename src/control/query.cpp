@@ -7,7 +7,8 @@ namespace {
 
 std::optional<char> decode_escape(std::string_view digits) {
   unsigned value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
   if (digits.size() != 2 || error != std::errc{} || end != digits.data() + 2) return std::nullopt;
   return static_cast<char>(value);
 }

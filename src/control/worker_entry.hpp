@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
-#include <smg/routing/worker.hpp>
-
 #include "control/cancel_scope.hpp"
 #include "control/worker_facts.hpp"
+#include <smg/routing/worker.hpp>
 
 namespace smg::control {
 
@@ -20,8 +19,8 @@ enum class JobState : std::uint8_t { Processing, Failed };
 struct Job {
   JobType type = JobType::AddWorker;
   JobState state = JobState::Processing;
-  std::string message;          ///< why it failed
-  std::int64_t timestamp = 0;   ///< seconds since 1970
+  std::string message;         ///< why it failed
+  std::int64_t timestamp = 0;  ///< seconds since 1970
   net::TimePoint failed_at{};
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+
 #include <simdjson.h>
 
 #include <smg/base/text.hpp>

@@ -3,17 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "control/worker_metadata.hpp"
+#include "control/worker_spec.hpp"
 #include <smg/config/gateway_config.hpp>
 #include <smg/routing/worker.hpp>
 #include <smg/upstream/host_pool.hpp>
 
-#include "control/worker_metadata.hpp"
-#include "control/worker_spec.hpp"
-
 namespace smg::control {
 
-/// The models of a worker with all that is known of them: those of the spec, or else those found, the
-/// main one first; never empty (policies_and_workers 5.4). The main one is named by the labels
+/// The models of a worker with all that is known of them: those of the spec, or else those found,
+/// the main one first; never empty (policies_and_workers 5.4). The main one is named by the labels
 /// served_model_name, model_id or model_path, or is "unknown". --model-alias adds its names.
 [[nodiscard]] std::vector<ModelCard> model_cards(const WorkerSpec& spec,
                                                  const DiscoveredWorker& discovered,

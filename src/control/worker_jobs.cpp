@@ -1,11 +1,10 @@
 #include <utility>
 
-#include <smg/control/worker_registry.hpp>
-#include <smg/observability/log.hpp>
-
 #include "control/table_builder.hpp"
 #include "control/worker_entry.hpp"
 #include "control/worker_probe.hpp"
+#include <smg/control/worker_registry.hpp>
+#include <smg/observability/log.hpp>
 
 /// The registry's jobs: what happens on io thread 0 after a change has been accepted.
 namespace smg::control {
@@ -57,8 +56,8 @@ net::Task<> WorkerRegistry::run_registration(EntryPtr entry, ScopePtr scope) {
 void WorkerRegistry::registered(const EntryPtr& entry, DiscoveredWorker discovered) {
   if (entry->next_spec) entry->spec = std::move(*std::exchange(entry->next_spec, std::nullopt));
   entry->discovered = std::move(discovered);
-  auto pool =
-      pools_.find_or_create(origin_of(entry->spec.url), pool_settings(entry->spec, config_.upstream));
+  auto pool = pools_.find_or_create(origin_of(entry->spec.url),
+                                    pool_settings(entry->spec, config_.upstream));
   const auto worker = std::make_shared<routing::Worker>(
       worker_facts(entry->id, entry->spec, entry->discovered, config_), pool,
       metrics_.open_worker_series(entry->url()));
@@ -109,9 +108,9 @@ void WorkerRegistry::health_changed(const EntryPtr& entry, WorkerStatus status) 
   const std::lock_guard lock(mutex_);
   if (!entry->worker || entry->status() == WorkerStatus::Draining) return;
   entry->worker->set_status(status);
-  observability::log_info("worker health changed", {{"worker", entry->url()},
-                                                    {"id", entry->id},
-                                                    {"status", routing::name_of(status)}});
+  observability::log_info(
+      "worker health changed",
+      {{"worker", entry->url()}, {"id", entry->id}, {"status", routing::name_of(status)}});
   if (status == WorkerStatus::Failed && config_.health.remove_unhealthy) start_removal(entry);
 }
 

@@ -1,8 +1,9 @@
 #include "control/worker_metadata.hpp"
 
 #include <array>
-#include <simdjson.h>
 #include <utility>
+
+#include <simdjson.h>
 
 #include <smg/base/text.hpp>
 

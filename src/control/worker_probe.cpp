@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <smg/observability/log.hpp>
+
 namespace smg::control {
 namespace {
 
@@ -19,6 +21,9 @@ net::Task<Result<>> await_health(CancelScope& scope, const ProbeSettings& settin
     auto healthy = co_await check_health(scope, settings.pool, settings.health_endpoint,
                                          settings.api_key, settings.health_timeout);
     if (healthy || scope.cancelled()) co_return healthy;
+    observability::log_debug(
+        "worker is not healthy yet",
+        {{"worker", settings.pool->origin().authority}, {"reason", healthy.error().message}});
     pause = std::min(pause, settings.longest_pause);
     const auto left = give_up - net::Clock::now();
     if (left <= net::Duration::zero()) co_return healthy;
@@ -59,7 +64,9 @@ net::Task<> ask_into(CancelScope& scope, const ProbeSettings& settings, std::str
   }
 }
 
-bool is_good(const Answer& answer) { return answer && answer->ok(); }
+bool is_good(const Answer& answer) {
+  return answer && answer->ok();
+}
 
 net::Task<DiscoveredWorker> discover(CancelScope& scope, const ProbeSettings& settings) {
   Answer server_info = fail(ErrorCode::Aborted);
@@ -90,8 +97,7 @@ net::Task<DiscoveredWorker> discover(CancelScope& scope, const ProbeSettings& se
 }  // namespace
 
 net::Task<Result<>> check_health(CancelScope& scope, std::shared_ptr<upstream::HostPool> pool,
-                                 std::string endpoint, std::string api_key,
-                                 net::Duration timeout) {
+                                 std::string endpoint, std::string api_key, net::Duration timeout) {
   upstream::FetchRequest request;
   request.target = endpoint;
   request.api_key = std::move(api_key);

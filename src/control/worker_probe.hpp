@@ -1,9 +1,8 @@
 #pragma once
 
-#include <smg/config/gateway_config.hpp>
-
 #include "control/cancel_scope.hpp"
 #include "control/worker_metadata.hpp"
+#include <smg/config/gateway_config.hpp>
 
 namespace smg::control {
 

@@ -1,14 +1,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <smg/control/worker_registry.hpp>
-#include <smg/observability/log.hpp>
-
 #include "control/health_monitor.hpp"
 #include "control/table_builder.hpp"
 #include "control/uuid.hpp"
 #include "control/worker_entry.hpp"
 #include "control/worker_json.hpp"
+#include <smg/control/worker_registry.hpp>
+#include <smg/observability/log.hpp>
 
 namespace smg::control {
 namespace {

@@ -25,8 +25,8 @@ void check_word(JsonFields& fields, const char* name,
   std::string word(words.front());
   fields.read(name, word);
   if (!is_one_of(word, words)) {
-    fields.refuse({422, "UNPROCESSABLE_ENTITY",
-                   "Field '" + std::string(name) + "' has an unknown value"});
+    fields.refuse(
+        {422, "UNPROCESSABLE_ENTITY", "Field '" + std::string(name) + "' has an unknown value"});
   } else if (word != words.front()) {
     fields.refuse_value(name, kLaterVersion);
   }
@@ -154,8 +154,10 @@ void read_runtime(JsonFields& fields, std::string& runtime) {
 
 void read_spec(JsonFields& fields, WorkerSpec& spec) {
   read_url(fields, spec.url);
-  fields.objects("models", [&](JsonFields& inner) { read_card(inner, spec.models.emplace_back()); });
-  check_word(fields, "worker_type", std::array<std::string_view, 4>{"regular", "prefill", "decode", "encode"});
+  fields.objects("models",
+                 [&](JsonFields& inner) { read_card(inner, spec.models.emplace_back()); });
+  check_word(fields, "worker_type",
+             std::array<std::string_view, 4>{"regular", "prefill", "decode", "encode"});
   check_word(fields, "connection_mode", std::array<std::string_view, 3>{"http", "grpc", "zmq"});
   read_runtime(fields, spec.runtime_type);
   fields.read("labels", spec.labels);

@@ -73,7 +73,7 @@ struct WorkerSpec {
   std::map<std::string, std::string> labels;
   std::uint32_t priority = 50;
   double cost = 1.0;
-  std::string api_key;  ///< a secret
+  std::string api_key;                         ///< a secret
   std::uint32_t max_connection_attempts = 20;  ///< shown only
   std::optional<HealthOverrides> health;
   std::optional<PoolOverrides> http_pool;

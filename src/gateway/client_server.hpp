@@ -13,7 +13,7 @@ namespace smg::gateway {
 /// fewest, and stays there.
 class ClientServer {
  public:
-  /// Binds at once: throws std::system_error for an address that cannot be had.
+  /// Binds at once: throws std::runtime_error for an address that cannot be had.
   ClientServer(net::IoThreads& threads, const config::Listen& settings, const std::string& host,
                std::uint16_t port, http::RequestHandler& handler);
 

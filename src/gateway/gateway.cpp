@@ -74,18 +74,18 @@ void Gateway::shut_down(const std::function<bool()>& hurry) {
 }
 
 void Gateway::stop_workers() {
-  std::promise<void> stopped;
-  threads_[0].post([&] {
-    threads_[0].tasks().spawn(registry_.stop());
-    threads_[0].tasks().when_idle([&] { stopped.set_value(); });
-  });
-  stopped.get_future().wait();
+  const auto wait_until_idle = [this](std::size_t thread, const std::function<void()>& first) {
+    std::promise<void> idle;
+    threads_[thread].post([&] {
+      first();
+      threads_[thread].tasks().when_idle([&idle] { idle.set_value(); });
+    });
+    idle.get_future().wait();
+  };
+  wait_until_idle(0, [this] { threads_[0].tasks().spawn(registry_.stop()); });
   pools_.retire_all();
-  // Behind the messages that close the idle connections.
   for (std::size_t i = 0; i < threads_.size(); ++i) {
-    std::promise<void> reached;
-    threads_[i].post([&] { threads_[i].post([&] { reached.set_value(); }); });
-    reached.get_future().wait();
+    wait_until_idle(i, [] {});
   }
 }
 

@@ -12,7 +12,7 @@ namespace smg::gateway {
 /// other, and knows how to start and stop them.
 class Gateway {
  public:
-  /// Binds all ports: throws std::system_error for one that cannot be had.
+  /// Binds all ports: throws std::runtime_error for one that cannot be had.
   explicit Gateway(const config::GatewayConfig& config);
   ~Gateway();
   Gateway(const Gateway&) = delete;

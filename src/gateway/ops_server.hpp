@@ -13,7 +13,7 @@ namespace smg::gateway {
 /// traffic, nor traffic for them. Both answer until the process ends.
 class OpsServer {
  public:
-  /// Binds at once: throws std::system_error for an address that cannot be had.
+  /// Binds at once: throws std::runtime_error for an address that cannot be had.
   OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
             control::AdminEndpoints& admin);
   ~OpsServer();

@@ -161,7 +161,12 @@ void H1ServerConnection::begin_exchange() {
   bytes_received_ = bytes_sent_ = 0;
   on_gone_ = nullptr;
   // From here on the client is watched; the same event announces the next request.
-  if (body_ended_) stream_->await_readable();
+  if (body_ended_) {
+    stream_->await_readable();
+  } else {
+    // Nobody may be reading when the client goes: the worker may be holding the upload back.
+    stream_->await_failure();
+  }
 }
 
 /// Sends what is left of the response. True: the connection can take another request.

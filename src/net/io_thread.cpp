@@ -8,6 +8,11 @@
 #include <smg/observability/log.hpp>
 
 namespace smg::net {
+namespace {
+
+thread_local IoThread* current_loop = nullptr;
+
+}  // namespace
 
 /// The loop's one timer, set for the earliest deadline, on a grid so that a burst of deadlines costs
 /// few wake-ups.
@@ -38,10 +43,14 @@ IoThread::~IoThread() = default;
 
 void IoThread::post(std::function<void()> work) { asio::post(context_, std::move(work)); }
 
+IoThread* IoThread::current() noexcept { return current_loop; }
+
 void IoThread::run() {
+  current_loop = this;
   for (;;) {
     try {
       context_.run();
+      current_loop = nullptr;
       return;
     } catch (const std::exception& e) {
       // Every flow reports its own failures; what arrives here is a bug, and no reason to stop serving.
@@ -51,6 +60,14 @@ void IoThread::run() {
 }
 
 void IoThread::stop() { context_.stop(); }
+
+void IoThread::run_leftovers() {
+  current_loop = this;
+  context_.restart();
+  while (context_.poll() > 0) {
+  }
+  current_loop = nullptr;
+}
 
 Task<> sleep_or_wake(IoThread& thread, Gate& gate, Duration duration) {
   Deadline deadline(thread.deadlines(), [&gate] { gate.open_and_resume(); });
@@ -82,6 +99,8 @@ void IoThreads::stop() {
   for (auto& loop : loops_) loop->stop();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
+  // What is left in the loops may own things that live on them: it goes while all of them are there.
+  for (auto& loop : loops_) loop->run_leftovers();
 }
 
 void IoThreads::post_to_all(const std::function<void(IoThread&)>& work) {

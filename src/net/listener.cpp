@@ -1,6 +1,7 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
+#include <stdexcept>
 #include <sys/socket.h>
 
 #include <smg/net/listener.hpp>
@@ -55,14 +56,19 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
 Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port)
     : state_(std::make_shared<State>(thread)) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host);
-  const asio::ip::tcp::endpoint endpoint(address, port);
   auto& acceptor = state_->acceptor;
-  acceptor.open(endpoint.protocol());
-  acceptor.set_option(asio::socket_base::reuse_address(true));
-  acceptor.bind(endpoint);
-  acceptor.native_non_blocking(true);
-  acceptor.listen(4096);
+  try {
+    const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host);
+    const asio::ip::tcp::endpoint endpoint(address, port);
+    acceptor.open(endpoint.protocol());
+    acceptor.set_option(asio::socket_base::reuse_address(true));
+    acceptor.bind(endpoint);
+    acceptor.native_non_blocking(true);
+    acceptor.listen(4096);
+  } catch (const boost::system::system_error& e) {
+    throw std::runtime_error("cannot listen on " + host + ":" + std::to_string(port) + ": " +
+                             e.code().message());
+  }
 }
 
 Listener::~Listener() { close(); }

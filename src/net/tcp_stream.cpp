@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ struct SocketState {
   StreamObserver* observer = nullptr;
   bool awaiting_read = false;
   bool awaiting_write = false;
+  bool awaiting_failure = false;
 };
 
 class TcpStream final : public ByteStream {
@@ -88,7 +90,20 @@ class TcpStream final : public ByteStream {
                               });
   }
 
+  void await_failure() override {
+    if (std::exchange(state_->awaiting_failure, true)) return;
+    state_->socket.async_wait(Socket::wait_error,
+                              [state = state_](const boost::system::error_code& ec) {
+                                state->awaiting_failure = false;
+                                if (ec != asio::error::operation_aborted && state->observer) {
+                                  state->observer->on_readable();
+                                }
+                              });
+  }
+
   bool peer_closed() noexcept override {
+    pollfd failure{state_->socket.native_handle(), 0, 0};
+    if (::poll(&failure, 1, 0) == 1 && (failure.revents & (POLLERR | POLLHUP)) != 0) return true;
     char byte = 0;
     const ssize_t n =
         ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);

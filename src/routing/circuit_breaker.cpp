@@ -25,9 +25,8 @@ std::optional<CircuitBreaker::Permit> CircuitBreaker::admit(TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (!available(now)) return std::nullopt;
   if (state() == CircuitState::Open) {
-    successes_ = 0;
     trials_.store(0, std::memory_order_relaxed);
-    series_.set_consecutive_successes(0);
+    set_successes(0);
     change_to(CircuitState::HalfOpen);
   }
   if (state() == CircuitState::Closed) return Permit{false};
@@ -37,10 +36,12 @@ std::optional<CircuitBreaker::Permit> CircuitBreaker::admit(TimePoint now) {
 
 void CircuitBreaker::record(Permit permit, Outcome outcome, TimePoint now) {
   if (outcome != Outcome::None) series_.count_circuit_outcome(outcome == Outcome::Success);
-  const bool nothing_changes = outcome == Outcome::None ||
-                               (outcome == Outcome::Success && state() == CircuitState::Closed &&
-                                failures_.load(std::memory_order_relaxed) == 0);
-  if (!permit.trial && nothing_changes) return;
+  if (!permit.trial) {
+    if (outcome == Outcome::None) return;
+    const bool keeps_closed = outcome == Outcome::Success && state() == CircuitState::Closed &&
+                              failures_.load(std::memory_order_relaxed) == 0;
+    if (keeps_closed) return set_successes(successes_.load(std::memory_order_relaxed) + 1);
+  }
   const std::lock_guard lock(mutex_);
   if (permit.trial && trials_.load(std::memory_order_relaxed) > 0) {
     trials_.fetch_sub(1, std::memory_order_relaxed);
@@ -53,27 +54,38 @@ void CircuitBreaker::record_failure(TimePoint now) {
   // Failures of requests from before it opened do not keep it open longer.
   if (state() == CircuitState::Open) return;
   const auto failures = failures_.load(std::memory_order_relaxed) + 1;
-  failures_.store(failures, std::memory_order_relaxed);
-  series_.set_consecutive_failures(failures);
+  set_failures(failures);
+  set_successes(0);
   const bool opens = state() == CircuitState::HalfOpen || failures >= settings_.failure_threshold;
   if (!opens || settings_.disabled) return;
-  successes_ = 0;
-  series_.set_consecutive_successes(0);
   opened_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   change_to(CircuitState::Open);
 }
 
 void CircuitBreaker::record_success() {
   if (state() == CircuitState::Open) return;
-  if (state() == CircuitState::HalfOpen && ++successes_ < settings_.success_threshold) {
-    series_.set_consecutive_successes(successes_);
-    return;
+  const auto successes = successes_.load(std::memory_order_relaxed) + 1;
+  if (state() == CircuitState::Closed) {
+    set_failures(0);
+    set_successes(successes);
+  } else if (successes < settings_.success_threshold) {
+    set_successes(successes);
+  } else {
+    set_failures(0);
+    set_successes(0);
+    change_to(CircuitState::Closed);
   }
-  successes_ = 0;
-  failures_.store(0, std::memory_order_relaxed);
-  series_.set_consecutive_successes(0);
-  series_.set_consecutive_failures(0);
-  if (state() == CircuitState::HalfOpen) change_to(CircuitState::Closed);
+}
+
+void CircuitBreaker::set_failures(std::uint32_t failures) {
+  failures_.store(failures, std::memory_order_relaxed);
+  series_.set_consecutive_failures(failures);
+}
+
+/// Concurrent successes of a closed breaker may be counted as one: the run only matters half-open.
+void CircuitBreaker::set_successes(std::uint32_t successes) {
+  successes_.store(successes, std::memory_order_relaxed);
+  series_.set_consecutive_successes(successes);
 }
 
 void CircuitBreaker::change_to(CircuitState next) {

@@ -59,8 +59,14 @@ void H1UpstreamConnection::become_idle(config::Seconds idle_timeout) {
   stream_->await_readable();
 }
 
+bool H1UpstreamConnection::is_quiet() noexcept {
+  char byte = 0;
+  return stream_->read({&byte, 1}).status == IoResult::Status::WouldBlock;
+}
+
 bool H1UpstreamConnection::reusable() const noexcept {
-  return request_ended_ && !write_failed_ && body_ended_ && !surplus_ && !aborted_ && head_.keep_alive;
+  return request_ended_ && unsent_.empty() && !write_failed_ && body_ended_ && !surplus_ &&
+         !aborted_ && head_.keep_alive;
 }
 
 void H1UpstreamConnection::release() noexcept {
@@ -188,6 +194,7 @@ net::Task<Result<>> H1UpstreamConnection::flushed() {
 
 net::Task<Result<const http::ResponseHead*>> H1UpstreamConnection::read_head() {
   for (;;) {
+    if (aborted_) co_return *aborted_;
     auto taken = take_head();
     if (!taken) co_return taken.error();
     if (*taken && head_.status >= 200) {
@@ -255,6 +262,7 @@ void H1UpstreamConnection::begin_body() {
 
 net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> into) {
   while (!body_ended_) {
+    if (aborted_) co_return *aborted_;
     if (!input_.empty()) {
       const auto size = std::min(into.size(), input_.size());
       std::copy_n(input_.data(), size, into.data());
@@ -263,7 +271,6 @@ net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> i
       if (!accepted || *accepted > 0) co_return accepted;
       continue;
     }
-    if (aborted_) co_return *aborted_;
     const IoResult got = stream_->read(into);
     if (got.status == IoResult::Status::Done) {
       auto accepted = accept_body(into.first(got.bytes));

@@ -17,6 +17,9 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
 
   void begin();
   void become_idle(config::Seconds idle_timeout);
+  /// Nothing has arrived since the last response: what has, or an end, spoils the connection, and would
+  /// be taken for the next answer. May eat a byte of a connection that is not.
+  [[nodiscard]] bool is_quiet() noexcept;
   [[nodiscard]] int release_descriptor() noexcept { return stream_->release(); }
   [[nodiscard]] net::IoThread& thread() noexcept { return thread_; }
 

@@ -1,19 +1,35 @@
 #include "upstream/h1_upstream_connection.hpp"
+#include "upstream/h2_exchange.hpp"
 
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::upstream {
+namespace {
+
+/// HTTP/2 connections live on one thread for each host; which one is all the same, as long as they spread.
+std::shared_ptr<H2Hub> make_hub(net::IoThreads& threads, const Origin& origin,
+                                const PoolSettings& settings) {
+  if (!settings.http2) return nullptr;
+  const std::size_t home = std::hash<std::string>{}(origin.authority) % threads.size();
+  return std::make_shared<H2Hub>(threads[home], origin, settings);
+}
+
+}  // namespace
 
 HostPool::HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings)
     : threads_(threads),
       origin_(std::move(origin)),
       settings_(settings),
-      shards_(threads.size()) {}
+      shards_(threads.size()),
+      h2_(make_hub(threads, origin_, settings_)) {}
 
-HostPool::~HostPool() = default;
+HostPool::~HostPool() {
+  if (h2_) h2_->run_at_home([hub = h2_] { hub->retire(); });
+}
 
 net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
                                                       net::AbortSwitch& abort) {
+  if (h2_) co_return UpstreamExchangePtr(new H2Exchange(h2_, thread));
   Connection connection = take_idle(thread);
   if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
     connection = co_await take_over(thread);
@@ -39,8 +55,12 @@ HostPool::Connection HostPool::remove(Shard& shard, std::size_t index) {
 
 HostPool::Connection HostPool::take_idle(net::IoThread& thread) {
   Shard& shard = shards_[thread.index()];
-  if (shard.idle.empty()) return nullptr;
-  return remove(shard, shard.idle.size() - 1);
+  while (!shard.idle.empty()) {
+    Connection connection = remove(shard, shard.idle.size() - 1);
+    // Its loop may not have come round yet to notice what the worker did meanwhile.
+    if (connection->is_quiet()) return connection;
+  }
+  return nullptr;
 }
 
 /// Asks the other threads, one after the other, for an idle connection's descriptor.
@@ -100,6 +120,7 @@ void HostPool::close_all_idle(net::IoThread& thread) {
 
 void HostPool::retire() {
   retired_.store(true, std::memory_order_relaxed);
+  if (h2_) h2_->run_at_home([hub = h2_] { hub->retire(); });
   threads_.post_to_all(
       [self = shared_from_this()](net::IoThread& thread) { self->close_all_idle(thread); });
 }

@@ -28,7 +28,7 @@ struct AdminResponse {
   std::string content_type;  ///< empty: no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> fields;  ///< further fields
-  std::string error_code;  ///< for X-SMG-Error-Code; empty: none
+  std::string error_code;                                   ///< for X-SMG-Error-Code; empty: none
 };
 
 /// What is fixed about a route. Refers to literals.

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <string>
 #include <utility>
+
+#include <boost/system/result.hpp>
 
 namespace smg::control {
 

@@ -24,9 +24,9 @@ struct DiscoveredWorker;
 class CancelScope;
 class TableBuilder;
 
-/// The master list of workers. Registers and removes them, watches their health, and publishes a new
-/// worker table with every change. Its jobs run on io thread 0; the public methods may be called on
-/// any thread, but are meant for the control plane: they share one lock.
+/// The master list of workers. Registers and removes them, watches their health, and publishes a
+/// new worker table with every change. Its jobs run on io thread 0; the public methods may be
+/// called on any thread, but are meant for the control plane: they share one lock.
 class WorkerRegistry {
  public:
   /// All arguments must outlive the registry, which goes only after the io threads have stopped.
@@ -51,8 +51,8 @@ class WorkerRegistry {
 
   /// Errors: 409 for a URL that is registered or being registered, 503 beyond --job-queue-capacity.
   ControlResult<Accepted> add(WorkerSpec spec);
-  /// Registers a worker anew under its id; the old self serves until then. Errors: 404; 400 when the
-  /// URL is another one; 409 while another job has the worker.
+  /// Registers a worker anew under its id; the old self serves until then. Errors: 404; 400 when
+  /// the URL is another one; 409 while another job has the worker.
   ControlResult<Accepted> replace(std::string_view id, WorkerSpec spec);
   /// Takes effect at once. Errors: 404.
   ControlResult<Accepted> change(std::string_view id, const WorkerPatch& patch);

@@ -47,7 +47,11 @@ class ByteStream {
   virtual void await_readable() = 0;
   virtual void await_writable() = 0;
 
-  /// Whether the peer has closed or failed the stream, without taking a byte from it.
+  /// Asks for `on_readable()` when the stream fails, even while unread bytes stand before the failure.
+  /// Stays asked for. Idempotent.
+  virtual void await_failure() = 0;
+
+  /// Whether the stream has failed, or the peer has closed it and all its bytes have been read.
   [[nodiscard]] virtual bool peer_closed() noexcept = 0;
 
   /// Sends the peer the end of our bytes; reading goes on.

@@ -22,6 +22,9 @@ class IoThread {
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
+  /// The loop that the calling thread runs; nullptr outside of one.
+  [[nodiscard]] static IoThread* current() noexcept;
+
   /// Runs `work` on the loop. Safe from any thread.
   void post(std::function<void()> work);
 
@@ -42,6 +45,9 @@ class IoThread {
   /// Runs the loop on the calling thread until `stop`.
   void run();
   void stop();
+
+  /// Runs what was posted and not run before `stop`, on the calling thread.
+  void run_leftovers();
 
  private:
   struct Timer;

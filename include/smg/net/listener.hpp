@@ -15,7 +15,7 @@ class Listener {
   /// Receives each accepted descriptor, on the listener's thread; must take it over or close it.
   using Accepted = std::function<void(int descriptor)>;
 
-  /// Binds at once: throws std::system_error when the address cannot be had. `host` is an IP literal,
+  /// Binds at once: throws std::runtime_error when the address cannot be had. `host` is an IP literal,
   /// with or without brackets.
   Listener(IoThread& thread, const std::string& host, std::uint16_t port);
   ~Listener();

@@ -20,12 +20,12 @@ enum class Outcome : std::uint8_t {
   None,  ///< nothing: the client left or was at fault, or the answer was 429
 };
 
-/// Leaves a failing worker alone for a while (spec "Circuit breaker", ruling 19). Thread-safe; a closed
-/// breaker costs one atomic load to ask and, on success, one to record.
+/// Leaves a failing worker alone for a while (spec "Circuit breaker", ruling 19). Thread-safe; a
+/// closed breaker costs one atomic load to ask and, on success, one to record.
 ///
-/// Closed opens after `failure_threshold` failures in a row. Open turns half-open when `timeout` has
-/// passed and somebody asks. Half-open lets at most `success_threshold` requests through at a time: as many
-/// successes in a row close it, one failure opens it again.
+/// Closed opens after `failure_threshold` failures in a row. Open turns half-open when `timeout`
+/// has passed and somebody asks. Half-open lets at most `success_threshold` requests through at a
+/// time: as many successes in a row close it, one failure opens it again.
 class CircuitBreaker {
  public:
   /// The right to send one request, to be given back with its outcome.
@@ -56,14 +56,16 @@ class CircuitBreaker {
   void change_to(observability::CircuitState next);
   void record_failure(TimePoint now);
   void record_success();
+  void set_failures(std::uint32_t failures);
+  void set_successes(std::uint32_t successes);
 
   const config::CircuitBreaker settings_;
   observability::WorkerSeries& series_;
   std::atomic<observability::CircuitState> state_{observability::CircuitState::Closed};
-  std::atomic<std::uint32_t> failures_{0};
+  std::atomic<std::uint32_t> failures_{0};   ///< in a row
+  std::atomic<std::uint32_t> successes_{0};  ///< in a row
   std::atomic<std::uint32_t> trials_{0};
   std::atomic<TimePoint::duration::rep> opened_at_{0};
-  std::uint32_t successes_ = 0;
   mutable std::mutex mutex_;
 };
 

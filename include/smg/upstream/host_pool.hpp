@@ -13,6 +13,7 @@
 namespace smg::upstream {
 
 class H1UpstreamConnection;
+class H2Hub;
 
 /// The connection settings of a worker: the flags, with its `http_pool` block over them (the page,
 /// "Connection Pools"). `timeout_secs` is a limit of each request and not of a connection.
@@ -20,6 +21,7 @@ struct PoolSettings {
   config::Seconds idle_timeout{3};  ///< 0: idle connections are kept for ever
   std::uint64_t max_idle = 500;     ///< idle connections kept per host
   config::Seconds connect_timeout{10};
+  bool http2 = false;  ///< HTTP/2 with prior knowledge, chosen when the worker registered
 
   bool operator==(const PoolSettings&) const = default;
 };
@@ -33,9 +35,9 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-/// The HTTP/1.1 connections to one host under one set of settings, shared by all io threads. Each thread
-/// keeps its own idle connections and takes them without a lock; a thread that has none left takes over
-/// one of another thread's before it opens a new one.
+/// The connections to one host under one set of settings, shared by all io threads. Of HTTP/1.1
+/// connections each thread keeps its own idle ones and takes them without a lock; a thread that has none
+/// left takes over one of another thread's before it opens a new one. HTTP/2 goes through an H2Hub.
 class HostPool : public std::enable_shared_from_this<HostPool> {
  public:
   HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings);
@@ -75,6 +77,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   const Origin origin_;
   const PoolSettings settings_;
   std::vector<Shard> shards_;
+  const std::shared_ptr<H2Hub> h2_;  ///< null with HTTP/1.1
   std::atomic<std::size_t> idle_total_{0};
   std::atomic<bool> retired_{false};
 };

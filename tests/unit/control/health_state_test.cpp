@@ -31,15 +31,15 @@ TEST(HealthState, FollowsTheRowOfResults) {
     std::string_view history;
   };
   const Case cases[] = {
-      {3, 2, "++--+---", "rrrrrrrn"},      // a success starts the row anew
-      {3, 2, "---+-++", "rrnnnnr"},        // and so does a failure while recovering
-      {1, 1, "-+-+", "nrnr"},              //
-      {1, 2, "----", "nnnf"},              // three times the threshold, further
-      {2, 2, "--------", "rnnnnnnf"},      //
-      {1, 2, "--+---", "nnnnnf"},          // counted from the last success
-      {1, 2, "-----++-", "nnnfffrn"},      // failed is not the end
-      {1, 1, "----+", "nnnfr"},            //
-      {0, 0, "-+", "nr"},                  // thresholds of nothing count as one
+      {3, 2, "++--+---", "rrrrrrrn"},  // a success starts the row anew
+      {3, 2, "---+-++", "rrnnnnr"},    // and so does a failure while recovering
+      {1, 1, "-+-+", "nrnr"},          //
+      {1, 2, "----", "nnnf"},          // three times the threshold, further
+      {2, 2, "--------", "rnnnnnnf"},  //
+      {1, 2, "--+---", "nnnnnf"},      // counted from the last success
+      {1, 2, "-----++-", "nnnfffrn"},  // failed is not the end
+      {1, 1, "----+", "nnnfr"},        //
+      {0, 0, "-+", "nr"},              // thresholds of nothing count as one
   };
   for (const auto& [failures, successes, checks, history] : cases) {
     EXPECT_EQ(run(HealthState(failures, successes), checks), history) << checks;

@@ -15,8 +15,7 @@ TEST(JsonWriter, KeepsTheOrderOfTheCallsAndPlacesTheCommas) {
   json.begin_object().field("z", 1).field("a", "x").key("inner").begin_object().end_object();
   json.key("list").begin_array().value(true).null().begin_array().end_array().value(2U).end_array();
   json.field("end", false).end_object();
-  EXPECT_EQ(json.take(),
-            R"({"z":1,"a":"x","inner":{},"list":[true,null,[],2],"end":false})");
+  EXPECT_EQ(json.take(), R"({"z":1,"a":"x","inner":{},"list":[true,null,[],2],"end":false})");
 }
 
 TEST(JsonWriter, WritesNumbersInTheirShortestForm) {
@@ -24,8 +23,12 @@ TEST(JsonWriter, WritesNumbersInTheirShortestForm) {
     double number;
     std::string text;
   };
-  const Case cases[] = {{1, "1.0"},     {2.5, "2.5"},  {0.1, "0.1"},
-                        {-3, "-3.0"},   {1e300, "1e+300"}, {0, "0.0"},
+  const Case cases[] = {{1, "1.0"},
+                        {2.5, "2.5"},
+                        {0.1, "0.1"},
+                        {-3, "-3.0"},
+                        {1e300, "1e+300"},
+                        {0, "0.0"},
                         {std::numeric_limits<double>::infinity(), "null"}};
   for (const auto& [number, text] : cases) {
     JsonWriter json;

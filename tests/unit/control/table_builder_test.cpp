@@ -1,9 +1,9 @@
 #include "control/table_builder.hpp"
 
+#include <gtest/gtest.h>
+
 #include <smg/observability/metrics.hpp>
 #include <smg/upstream/host_pool.hpp>
-
-#include <gtest/gtest.h>
 
 namespace smg::control {
 namespace {
@@ -33,8 +33,8 @@ class TableBuilderTest : public testing::Test {
 };
 
 TEST_F(TableBuilderTest, KeepsTheWorkersInOrder) {
-  const auto table = builder_.build({worker("b", {{"m", {}}}), worker("a", {{"n", {}}}),
-                                     worker("c", {{"m", {}}, {"n", {}}})});
+  const auto table = builder_.build(
+      {worker("b", {{"m", {}}}), worker("a", {{"n", {}}}), worker("c", {{"m", {}}, {"n", {}}})});
   EXPECT_EQ(urls(table->find("m")), (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(urls(table->find("n")), (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(urls(table->find("")), (std::vector<std::string>{"b", "a", "c"}));
@@ -49,7 +49,8 @@ TEST_F(TableBuilderTest, AnEmptyFleetHasNoPools) {
 }
 
 TEST_F(TableBuilderTest, AliasesLeadToCanonicalIds) {
-  const auto table = builder_.build({worker("a", {{"m", {"nick", "n"}}}), worker("b", {{"n", {}}})});
+  const auto table =
+      builder_.build({worker("a", {{"m", {"nick", "n"}}}), worker("b", {{"n", {}}})});
   ASSERT_NE(table->find("nick"), nullptr);
   EXPECT_EQ(table->find("nick")->model, "m");
   EXPECT_EQ(table->find("n")->model, "n") << "a canonical id wins over an alias";
@@ -57,9 +58,9 @@ TEST_F(TableBuilderTest, AliasesLeadToCanonicalIds) {
 }
 
 TEST_F(TableBuilderTest, TheFirstWorkersLabelChoosesTheModelsPolicy) {
-  const auto table = builder_.build({worker("a", {{"m", {}}}, "Pass_Through"),
-                                     worker("b", {{"m", {}}}, "random"),
-                                     worker("c", {{"n", {}}}, "no such"), worker("d", {{"o", {}}})});
+  const auto table =
+      builder_.build({worker("a", {{"m", {}}}, "Pass_Through"), worker("b", {{"m", {}}}, "random"),
+                      worker("c", {{"n", {}}}, "no such"), worker("d", {{"o", {}}})});
   EXPECT_EQ(table->find("m")->policy->name(), "passthrough");
   EXPECT_EQ(table->find("n")->policy->name(), "round_robin");
   EXPECT_EQ(table->find("o")->policy->name(), "round_robin");

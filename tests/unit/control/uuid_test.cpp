@@ -25,9 +25,10 @@ TEST(Uuid, NewOnesDiffer) {
 TEST(Uuid, OnlyTheHyphenatedFormIsOne) {
   EXPECT_TRUE(is_uuid("01a22aa0-4b32-70d1-8cec-c303fb238eb0"));
   EXPECT_TRUE(is_uuid("01A22AA0-4B32-70D1-8CEC-C303FB238EB0"));
-  for (const char* text : {"", "abc", "01a22aa04b3270d18cecc303fb238eb0",
-                           "01a22aa0-4b32-70d1-8cec-c303fb238eb", "g1a22aa0-4b32-70d1-8cec-c303fb238eb0",
-                           "01a22aa0-4b32-70d1-8cec-c303fb238eb00", "01a22aa-04b32-70d1-8cec-c303fb238eb0"}) {
+  for (const char* text :
+       {"", "abc", "01a22aa04b3270d18cecc303fb238eb0", "01a22aa0-4b32-70d1-8cec-c303fb238eb",
+        "g1a22aa0-4b32-70d1-8cec-c303fb238eb0", "01a22aa0-4b32-70d1-8cec-c303fb238eb00",
+        "01a22aa-04b32-70d1-8cec-c303fb238eb0"}) {
     EXPECT_FALSE(is_uuid(text)) << text;
   }
 }

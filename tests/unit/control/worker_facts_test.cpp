@@ -28,17 +28,20 @@ TEST(Metadata, KnownScalarsBecomeLabels) {
       "served_model_name":"m","model_path":"","version":null,"api_key":"secret"})");
   reader.read_info(R"({"tp_size":9,"dp_size":1})");
   const auto found = reader.take();
-  EXPECT_EQ(found.labels, (std::map<std::string, std::string>{{"architectures", R"(["LlamaForCausalLM"])"},
-                                                              {"dp_size", "1"},
-                                                              {"is_generation", "true"},
-                                                              {"served_model_name", "m"},
-                                                              {"tp_size", "2"}}));
+  EXPECT_EQ(found.labels,
+            (std::map<std::string, std::string>{{"architectures", R"(["LlamaForCausalLM"])"},
+                                                {"dp_size", "1"},
+                                                {"is_generation", "true"},
+                                                {"served_model_name", "m"},
+                                                {"tp_size", "2"}}));
 }
 
 TEST(Metadata, ModelsFillTheGaps) {
   MetadataReader reader;
   reader.read_info(R"({"served_model_name":"m"})");
-  reader.read_models(R"({"data":[{"id":"x","root":"/models/x","max_model_len":4096},5,{"id":"y"}]})");
+  reader.read_models(
+      R"({"data":[{"id":"x","root":"/models/x","max_model_len":4096},
+      5,{"id":"y"}]})");
   const auto found = reader.take();
   EXPECT_EQ(found.labels.at("served_model_name"), "m");
   EXPECT_EQ(found.labels.at("model_path"), "/models/x");
@@ -98,8 +101,9 @@ TEST(ModelCards, TheMainModelIsNamedByTheSurestSource) {
 
 TEST(ModelCards, AreCompletedFromLabels) {
   DiscoveredWorker found;
-  found.labels = {{"served_model_name", "m"}, {"max_model_len", "4096"},   {"model_type", "llama"},
-                  {"tokenizer_path", "t"},    {"architectures", R"(["A"])"}, {"max_seq_len", "1"}};
+  found.labels = {{"served_model_name", "m"},    {"max_model_len", "4096"},
+                  {"model_type", "llama"},       {"tokenizer_path", "t"},
+                  {"architectures", R"(["A"])"}, {"max_seq_len", "1"}};
   found.models = {{"m", 4096}, {"lora", 2048}};
   const auto spec = spec_of(R"({"url":"http://h","labels":{"max_model_len":"123"}})");
   config::Fleet flags;
@@ -120,7 +124,8 @@ TEST(ModelCards, KnowTheKindOfModel) {
   using Types = std::vector<std::string>;
   const std::pair<Labels, Types> cases[] = {
       {{}, {"chat", "completions", "responses", "tools"}},
-      {{{"has_image_understanding", "true"}}, {"chat", "completions", "responses", "tools", "vision"}},
+      {{{"has_image_understanding", "true"}},
+       {"chat", "completions", "responses", "tools", "vision"}},
       {{{"is_embedding", "true"}}, {"embeddings"}},
       {{{"is_generation", "false"}}, {"embeddings"}},
       {{{"is_generation", "false"}, {"architectures", R"(["BertForSequenceClassification"])"}},

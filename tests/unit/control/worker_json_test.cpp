@@ -1,8 +1,8 @@
 #include "control/worker_json.hpp"
 
-#include <smg/observability/metrics.hpp>
-
 #include <gtest/gtest.h>
+
+#include <smg/observability/metrics.hpp>
 
 namespace smg::control {
 namespace {
@@ -50,9 +50,9 @@ TEST(WorkerJson, ShowsEverythingButTheKey) {
   entry.discovered.labels = {{"served_model_name", "m1"}, {"max_model_len", "4096"}};
   entry.discovered.models = {{"m1", 4096}};
   entry.discovered.runtime_type = "sglang";
-  entry.worker = std::make_shared<routing::Worker>(
-      worker_facts(entry.id, entry.spec, entry.discovered, {}), nullptr,
-      metrics.open_worker_series("http://h:1"));
+  entry.worker =
+      std::make_shared<routing::Worker>(worker_facts(entry.id, entry.spec, entry.discovered, {}),
+                                        nullptr, metrics.open_worker_series("http://h:1"));
   entry.worker->set_status(routing::WorkerStatus::Ready);
   const routing::LoadGuard running(*entry.worker);
   EXPECT_EQ(text_of(entry),

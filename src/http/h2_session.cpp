@@ -1,0 +1,226 @@
+#include <nghttp2/nghttp2.h>
+
+#include <stdexcept>
+
+#include <smg/http/h2_session.hpp>
+
+namespace smg::http {
+namespace {
+
+std::vector<nghttp2_nv> to_nv(std::span<const Field> fields) {
+  std::vector<nghttp2_nv> nv;
+  nv.reserve(fields.size());
+  for (const auto& [name, value] : fields) {
+    nv.push_back({reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
+                  reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(),
+                  value.size(), NGHTTP2_NV_FLAG_NONE});
+  }
+  return nv;
+}
+
+}  // namespace
+
+void H2FieldBlock::add(std::string_view name, std::string_view value) {
+  const auto offset = static_cast<std::uint32_t>(text.size());
+  text.append(name).append(value);
+  entries.push_back({offset, static_cast<std::uint32_t>(name.size()),
+                     offset + static_cast<std::uint32_t>(name.size()),
+                     static_cast<std::uint32_t>(value.size())});
+}
+
+/// nghttp2's C callbacks, led to the session and its observer.
+struct H2Session::Callbacks {
+  static H2Session& self(void* user_data) noexcept { return *static_cast<H2Session*>(user_data); }
+
+  static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
+    self(user_data).open_blocks_.emplace_back(frame->hd.stream_id, H2FieldBlock{});
+    return 0;
+  }
+
+  static int header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                    std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                    std::uint8_t, void* user_data) {
+    auto& session = self(user_data);
+    for (auto& [stream, block] : session.open_blocks_) {
+      if (stream != frame->hd.stream_id) continue;
+      block.add({reinterpret_cast<const char*>(name), name_size},
+                {reinterpret_cast<const char*>(value), value_size});
+      const bool too_large =
+          block.text.size() + 32 * block.entries.size() > session.max_header_list_;
+      return too_large ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+    }
+    return 0;
+  }
+
+  static int frame_received(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
+    auto& session = self(user_data);
+    const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    switch (frame->hd.type) {
+      case NGHTTP2_HEADERS: session.finish_block(frame->hd.stream_id, ends); break;
+      case NGHTTP2_DATA:
+        if (ends) session.observer_.on_end_stream(frame->hd.stream_id);
+        break;
+      case NGHTTP2_GOAWAY:
+        session.observer_.on_goaway(frame->goaway.last_stream_id, frame->goaway.error_code);
+        break;
+      case NGHTTP2_PING:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) session.observer_.on_ping_ack();
+        break;
+      case NGHTTP2_SETTINGS:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) session.observer_.on_settings();
+        break;
+      default: break;
+    }
+    return 0;
+  }
+
+  static int data_received(nghttp2_session* session, std::uint8_t, std::int32_t stream,
+                           const std::uint8_t* data, std::size_t size, void* user_data) {
+    nghttp2_session_consume_connection(session, size);
+    self(user_data).observer_.on_data(stream, {reinterpret_cast<const char*>(data), size});
+    return 0;
+  }
+
+  static int stream_closed(nghttp2_session*, std::int32_t stream, std::uint32_t error_code,
+                           void* user_data) {
+    auto& session = self(user_data);
+    std::erase_if(session.open_blocks_, [&](const auto& open) { return open.first == stream; });
+    session.observer_.on_stream_closed(stream, error_code);
+    return 0;
+  }
+
+  static ssize_t read_body(nghttp2_session*, std::int32_t stream, std::uint8_t* buffer,
+                           std::size_t size, std::uint32_t* flags, nghttp2_data_source*,
+                           void* user_data) {
+    const auto piece =
+        self(user_data).observer_.fill_body(stream, {reinterpret_cast<char*>(buffer), size});
+    if (piece.last) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (piece.size == 0 && !piece.last) return NGHTTP2_ERR_DEFERRED;
+    return static_cast<ssize_t>(piece.size);
+  }
+};
+
+void H2Session::finish_block(std::int32_t stream, bool end_stream) {
+  for (std::size_t i = 0; i < open_blocks_.size(); ++i) {
+    if (open_blocks_[i].first != stream) continue;
+    H2FieldBlock block = std::move(open_blocks_[i].second);
+    open_blocks_.erase(open_blocks_.begin() + static_cast<std::ptrdiff_t>(i));
+    observer_.on_fields(stream, std::move(block), end_stream);
+    return;
+  }
+}
+
+std::unique_ptr<H2Session> H2Session::client(H2SessionObserver& observer, const Settings& settings) {
+  return std::unique_ptr<H2Session>(new H2Session(observer, settings, false));
+}
+
+std::unique_ptr<H2Session> H2Session::server(H2SessionObserver& observer, const Settings& settings) {
+  return std::unique_ptr<H2Session>(new H2Session(observer, settings, true));
+}
+
+H2Session::H2Session(H2SessionObserver& observer, const Settings& settings, bool server)
+    : observer_(observer), max_header_list_(settings.max_header_list) {
+  nghttp2_session_callbacks* callbacks = nullptr;
+  nghttp2_option* option = nullptr;
+  if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&option) != 0) {
+    nghttp2_session_callbacks_del(callbacks);
+    throw std::bad_alloc();
+  }
+  nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, Callbacks::begin_headers);
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, Callbacks::header);
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, Callbacks::frame_received);
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, Callbacks::data_received);
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Callbacks::stream_closed);
+  nghttp2_option_set_no_auto_window_update(option, 1);
+  nghttp2_option_set_no_closed_streams(option, 1);
+  const int made = server ? nghttp2_session_server_new2(&session_, callbacks, this, option)
+                          : nghttp2_session_client_new2(&session_, callbacks, this, option);
+  nghttp2_session_callbacks_del(callbacks);
+  nghttp2_option_del(option);
+  if (made != 0) throw std::bad_alloc();
+  std::vector<nghttp2_settings_entry> entries{
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initial_window},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.max_header_list}};
+  if (server) {
+    entries.push_back({NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.max_concurrent_streams});
+  } else {
+    entries.push_back({NGHTTP2_SETTINGS_ENABLE_PUSH, 0});
+  }
+  nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, entries.data(), entries.size());
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                        static_cast<std::int32_t>(settings.connection_window));
+}
+
+H2Session::~H2Session() { nghttp2_session_del(session_); }
+
+bool H2Session::feed(std::string_view bytes) {
+  const auto taken = nghttp2_session_mem_recv(
+      session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  return taken >= 0;
+}
+
+void H2Session::take_output(std::string& out, std::size_t limit) {
+  while (out.size() < limit) {
+    const std::uint8_t* data = nullptr;
+    const auto size = nghttp2_session_mem_send(session_, &data);
+    if (size <= 0) return;
+    out.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
+  }
+}
+
+bool H2Session::finished() const noexcept {
+  return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+}
+
+std::int32_t H2Session::submit_request(std::span<const Field> fields, bool has_body) {
+  const auto nv = to_nv(fields);
+  nghttp2_data_provider body{};
+  body.read_callback = Callbacks::read_body;
+  const auto stream = nghttp2_submit_request(session_, nullptr, nv.data(), nv.size(),
+                                             has_body ? &body : nullptr, nullptr);
+  return stream > 0 ? stream : -1;
+}
+
+void H2Session::submit_response(std::int32_t stream, std::span<const Field> fields, bool has_body) {
+  const auto nv = to_nv(fields);
+  nghttp2_data_provider body{};
+  body.read_callback = Callbacks::read_body;
+  nghttp2_submit_response(session_, stream, nv.data(), nv.size(), has_body ? &body : nullptr);
+}
+
+void H2Session::submit_interim(std::int32_t stream, std::span<const Field> fields) {
+  const auto nv = to_nv(fields);
+  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream, nullptr, nv.data(), nv.size(), nullptr);
+}
+
+void H2Session::resume_body(std::int32_t stream) { nghttp2_session_resume_data(session_, stream); }
+
+void H2Session::consume(std::int32_t stream, std::size_t bytes) {
+  nghttp2_session_consume_stream(session_, stream, bytes);
+}
+
+void H2Session::widen_window(std::int32_t stream, std::uint32_t bytes) {
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, stream,
+                                        static_cast<std::int32_t>(bytes));
+}
+
+void H2Session::reset(std::int32_t stream, std::uint32_t error_code) {
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, error_code);
+}
+
+void H2Session::ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
+
+void H2Session::announce_shutdown() {
+  const auto last = nghttp2_session_get_last_proc_stream_id(session_);
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
+}
+
+void H2Session::terminate(std::uint32_t error_code) {
+  nghttp2_session_terminate_session(session_, error_code);
+}
+
+std::uint32_t H2Session::peer_max_streams() const noexcept {
+  return nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+}
+
+}  // namespace smg::http

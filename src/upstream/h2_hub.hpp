@@ -1,0 +1,60 @@
+#pragma once
+
+#include <list>
+
+#include "upstream/h2_stream_link.hpp"
+
+#include <smg/upstream/host_pool.hpp>
+
+namespace smg::upstream {
+
+/// The HTTP/2 connections to one worker under one set of settings. They all live on the hub's home thread,
+/// and there is one of them unless the worker's limit on concurrent streams is used up: exchanges of all
+/// other threads reach it by message. All members run on the home thread except where they say otherwise.
+class H2Hub : public std::enable_shared_from_this<H2Hub> {
+ public:
+  H2Hub(net::IoThread& home, Origin origin, PoolSettings settings);
+  ~H2Hub();
+
+  /// Runs `work` on the home thread: at once when called there, else by message. From any thread.
+  void run_at_home(std::function<void()> work);
+
+  /// Gives a stream to a connection, now or as soon as there is one for it.
+  void start(const H2LinkPtr& link);
+  /// Takes more of a stream's body from the link.
+  void body_added(const H2LinkPtr& link);
+  /// The exchange has read bytes of the body.
+  void consumed(const H2LinkPtr& link, std::uint64_t bytes);
+  /// The exchange wants no more of the stream.
+  void cancel(const H2LinkPtr& link);
+
+  /// No connection outlives its streams from now on, and none is opened.
+  void retire();
+
+  [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
+  [[nodiscard]] const PoolSettings& settings() const noexcept { return settings_; }
+  [[nodiscard]] net::IoThread& home() const noexcept { return home_; }
+
+  // For its connections.
+  void deliver(H2StreamEvent event);
+  void capacity_changed();
+  void connection_ended(H2UpstreamConnection& connection);
+
+ private:
+  [[nodiscard]] H2UpstreamConnection* with_room() noexcept;
+  [[nodiscard]] bool may_open_another() const noexcept;
+  void open_connection();
+  [[nodiscard]] net::Task<> connect(std::shared_ptr<H2Hub> self);
+  void fail_waiting(const GatewayError& error);
+
+  net::IoThread& home_;
+  const Origin origin_;
+  const PoolSettings settings_;
+  std::list<std::unique_ptr<H2UpstreamConnection>> connections_;
+  std::deque<H2LinkPtr> waiting_;
+  net::AbortSwitch connecting_abort_;
+  bool connecting_ = false;
+  bool retired_ = false;
+};
+
+}  // namespace smg::upstream
