@@ -4,6 +4,7 @@
 #include "relay/response_relay.hpp"
 #include "relay/upload.hpp"
 
+#include <smg/relay/provider_profile.hpp>
 #include <smg/relay/request_body.hpp>
 #include <smg/relay/retry_rule.hpp>
 
@@ -71,6 +72,8 @@ net::Task<Result<>> BufferedRelay::run() {
     co_return unknown;
   }
   request_.model = pool->model;
+  // By the client's own name for the model: an alias keeps its own profile (the page).
+  request_.minimax = provider_profile_of(model) == ProviderProfile::MiniMax;
   BodyEdits edits;
   if (fields->model && model != pool->model) edits.model = pool->model;
   edited_.emplace(body_.view(), *fields, edits);

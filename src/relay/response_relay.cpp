@@ -1,5 +1,7 @@
 #include "relay/response_relay.hpp"
 
+#include "relay/resliced_relay.hpp"
+
 #include <smg/relay/header_rules.hpp>
 
 namespace smg::relay {
@@ -21,12 +23,39 @@ http::BodyLength client_length(const http::ResponseHead& head) noexcept {
   return http::BodyLength::chunked();
 }
 
+/// Fields that speak of the worker's very bytes, and are wrong for a re-sliced body.
+void drop_body_digests(http::Fields& fields) {
+  std::erase_if(fields, [](const http::Field& field) {
+    for (const std::string_view name : {"etag", "digest", "content-md5", "accept-ranges"}) {
+      if (text::equals_ignoring_case(field.name, name)) return true;
+    }
+    return false;
+  });
+}
+
+net::Task<Result<>> relay_verbatim(const Services& services, Attempt& attempt) {
+  auto& client = attempt.request().client;
+  auto& exchange = attempt.exchange();
+  bool first = true;
+  while (!exchange.body_ended()) {
+    const auto scratch = client.thread().scratch().first(kChunkBytes);
+    auto got = co_await exchange.read_body(scratch);
+    if (!got) co_return got.error();
+    if (std::exchange(first, false) && *got > 0) observe_first_byte(services, attempt.request());
+    client.write_body({scratch.data(), *got}, exchange.body_ended());
+    if (!client.queue_full()) continue;
+    const bool room = co_await client.wait_for_room();
+    if (!room) co_return fail(ErrorCode::ClientGone);
+  }
+  co_return Result<>();
+}
+
+}  // namespace
+
 void observe_first_byte(const Services& services, const RequestContext& request) {
   services.metrics.observe_ttft(request.labels(),
                                 std::chrono::steady_clock::now() - request.started);
 }
-
-}  // namespace
 
 bool is_event_stream(const http::ResponseHead& head) noexcept {
   const auto* type = head.find("content-type");
@@ -38,31 +67,28 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
                                  std::string_view default_content_type) {
   RequestContext& request = attempt.request();
   auto& client = request.client;
-  auto& exchange = attempt.exchange();
   http::ClientResponse response{head.status,
                                 client_fields(head, {attempt.worker().url(), request.request_id})};
   const bool success = head.status >= 200 && head.status < 300;
   if (!default_content_type.empty() && success && head.find("content-type") == nullptr) {
     response.fields.push_back({"content-type", default_content_type});
   }
+  const bool resliced = is_resliced(request, head);
+  if (resliced) drop_body_digests(response.fields);
   request.status = head.status;
   attempt.count_response(head.status);
-  client.write_head(response, client_length(head));
-  if (!exchange.body_ready()) client.flush();
+  client.write_head(response, resliced ? http::BodyLength::chunked() : client_length(head));
+  if (!attempt.exchange().body_ready()) client.flush();
 
-  bool first = true;
-  while (!exchange.body_ended()) {
-    const auto scratch = client.thread().scratch().first(kChunkBytes);
-    auto got = co_await exchange.read_body(scratch);
-    if (!got) {
-      attempt.settle_broken(got.error());
-      co_return got.error();
-    }
-    if (std::exchange(first, false) && *got > 0) observe_first_byte(services, request);
-    client.write_body({scratch.data(), *got}, exchange.body_ended());
-    if (!client.queue_full()) continue;
-    const bool room = co_await client.wait_for_room();
-    if (!room) co_return fail(ErrorCode::ClientGone);
+  Result<> relayed;
+  if (resliced) {
+    relayed = co_await relay_resliced(services, attempt);
+  } else {
+    relayed = co_await relay_verbatim(services, attempt);
+  }
+  if (!relayed) {
+    attempt.settle_broken(relayed.error());
+    co_return relayed;
   }
   attempt.settle_completed(head.status);
   client.write_body({}, true);

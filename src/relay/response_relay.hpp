@@ -16,6 +16,9 @@ namespace smg::relay {
                                                const http::ResponseHead& head,
                                                std::string_view default_content_type);
 
+/// Records the time to the first byte of a stream.
+void observe_first_byte(const Services& services, const RequestContext& request);
+
 /// Reads a response body whole, up to --max-payload-size. Errors: UpstreamBodyFailed (504 when its time
 /// ran out), UpstreamResponseTooLarge, or why the attempt was cut off.
 [[nodiscard]] net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& attempt,

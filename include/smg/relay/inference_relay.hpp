@@ -22,6 +22,7 @@ struct RequestContext {
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;
   bool streaming = false;   ///< the parsed body asked for a stream
+  bool minimax = false;     ///< the model that the client named has the MiniMax profile
   std::string model{};        ///< canonical id; empty: unknown
   std::string worker_url{};   ///< of the last attempt
   int status = 0;           ///< of the relayed response; 0: none was written

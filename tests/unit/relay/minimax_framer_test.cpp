@@ -89,12 +89,15 @@ TEST(MinimaxFramer, ACutAtAnyOffsetChangesNothing) {
   }
 }
 
+std::vector<std::string_view> cut_into(std::string_view wire, std::size_t piece) {
+  std::vector<std::string_view> pieces;
+  pieces.reserve(wire.size() / piece + 1);
+  for (std::size_t at = 0; at < wire.size(); at += piece) pieces.push_back(wire.substr(at, piece));
+  return pieces;
+}
+
 TEST(MinimaxFramer, BytesOneByOneChangeNothing) {
-  for (const auto& [wire, found] : cases()) {
-    std::vector<std::string_view> pieces;
-    for (std::size_t i = 0; i < wire.size(); ++i) pieces.push_back(wire.substr(i, 1));
-    EXPECT_EQ(found_in(pieces), found) << wire;
-  }
+  for (const auto& [wire, found] : cases()) EXPECT_EQ(found_in(cut_into(wire, 1)), found) << wire;
 }
 
 TEST(MinimaxFramer, AFrameEndsWithItsEmptyLineAtOnce) {
@@ -105,22 +108,20 @@ TEST(MinimaxFramer, AFrameEndsWithItsEmptyLineAtOnce) {
   }
 }
 
+void expect_oversized(const std::string& wire, bool oversized) {
+  for (const std::size_t piece : {1U, 1000U}) {
+    EXPECT_EQ(found_in(cut_into(wire, piece)).front() == "oversized", oversized) << wire;
+  }
+}
+
 TEST(MinimaxFramer, TheBoundCountsAllButTheLastLineEnds) {
   const std::string longest(kMost, 'x');
   const std::string two_lines =
       std::string(kMost / 2, 'x') + "\n" + std::string(kMost / 2 - 1, 'x');
-  for (const auto& fits : {longest, two_lines}) {
-    for (const std::string_view end : {"\n\n", "\r\n\r\n", "\r\r"}) {
-      for (const std::size_t piece : {1U, 1000U}) {
-        for (const bool longer : {false, true}) {
-          const std::string wire = fits + (longer ? "x" : "") + std::string{end};
-          std::vector<std::string_view> pieces;
-          for (std::size_t i = 0; i < wire.size(); i += piece) {
-            pieces.push_back(std::string_view{wire}.substr(i, piece));
-          }
-          EXPECT_EQ(found_in(pieces).front() == "oversized", longer) << wire;
-        }
-      }
+  for (const auto& frame : {longest, two_lines}) {
+    for (const std::string end : {"\n\n", "\r\n\r\n", "\r\r"}) {
+      expect_oversized(frame + end, false);
+      expect_oversized(frame + "x" + end, true);
     }
   }
 }

@@ -16,10 +16,10 @@ using namespace test;
 
 /// One thing that the worker says, for the model below.
 struct Said {
-  std::size_t complete_at = 0;    ///< bytes of the stream after which it is known
-  bool flushes = false;           ///< what was pending leaves first
-  std::string slot;               ///< with text
-  std::vector<std::string> text;  ///< a string for each character
+  std::size_t complete_at = 0;         ///< bytes of the stream after which it is known
+  bool flushes = false;                ///< what was pending leaves first
+  std::string slot = {};               ///< with text
+  std::vector<std::string> text = {};  ///< a string for each character
 };
 
 /// What must leave, worked out character by character: the text of every slice, in order.
@@ -94,6 +94,7 @@ class RandomStream {
   std::vector<std::string> random_text() {
     const auto size = pick<std::size_t>({1, 1, 1, 2, 3, 4, 5, 7, 40, 79, 80, 161, 163, 500});
     std::vector<std::string> text;
+    text.reserve(size);
     for (std::size_t i = 0; i < size; ++i) {
       text.emplace_back(pick<std::string_view>(
           {"a", "b", " ", "\n", "\"", "\\", "\u00e9", "\u6f22", "\U0001F600", "\u0301", "/"}));

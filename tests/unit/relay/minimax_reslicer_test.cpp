@@ -24,8 +24,7 @@ struct Case {
   std::string expected;
 };
 
-/// Each case as one piece, byte by byte, and with CRLF and CR instead of LF. With other line ends,
-/// frames that pass keep them, so only texts are compared.
+/// Each case as one piece and byte by byte.
 void expect_all(const std::vector<Case>& cases) {
   for (const auto& [name, wire, expected] : cases) {
     EXPECT_EQ(resliced(wire), expected) << name;
@@ -50,9 +49,7 @@ std::string with_line_ends(std::string_view wire, std::string_view line_end) {
 TEST(MinimaxReslicer, CommentsAndUnknownFramesPassAtOnceAndFlushNothing) {
   for (const std::string_view frame :
        {": ping\n\n", ":\n\n", ": a\n: b\n\n", ": caf\u00e9\n\n", "event: x\nid: 1\nretry: 5\n\n",
-        "\n", "\n\n\n", "data\n\n", " data: {}\n\n", "Data: {}\n\n",
-        "\xEF\xBB\xBF"
-        "data: {}\n\n",
+        "\n", "\n\n\n", "data\n\n", " data: {}\n\n", "Data: {}\n\n", "\uFEFFdata: {}\n\n",
         ": \xFF\xFE\n\n"}) {
     MinimaxReslicer reslicer;
     EXPECT_EQ(fed(reslicer, content("a")), "");
@@ -98,16 +95,16 @@ TEST(MinimaxReslicer, SeveralChoicesSwitchToVerbatim) {
        {R"([{"index":0,"delta":{"content":"x"}},{"index":1,"delta":{}}])",
         R"([{"index":0},{"index":0}])", "[1,2]", R"([{"index":1,"delta":{"content":"x"}}])",
         R"([{"index":-1}])", R"([{"delta":{},"index":123456789012345678901234567890}])"}) {
-    const auto rest =
-        data("{\"choices\":" + std::string{choices} + "}") + content("b") + content("c") + "tail";
+    const auto rest = data_frame("{\"choices\":" + std::string{choices} + "}") + content("b") +
+                      content("c") + "tail";
     expect_all({{choices, content("a") + rest, content_slice("a") + rest}});
   }
 }
 
 TEST(MinimaxReslicer, AnIndexThatIsNoOtherIntegerIsThatOfTheOnlyChoice) {
   for (const std::string_view index : {"0", "-0", "0.0", "1.5", "null", "\"1\""}) {
-    const auto wire =
-        data(R"({"choices":[{"index":)" + std::string{index} + R"(,"delta":{"content":"a"}}]})");
+    const auto wire = data_frame(R"({"choices":[{"index":)" + std::string{index} +
+                                 R"(,"delta":{"content":"a"}}]})");
     expect_all({{index, wire + wire, slice(R"("content":"aa")", "")}});
   }
 }
@@ -117,8 +114,8 @@ TEST(MinimaxReslicer, AnEventWithoutAChoicePassesInOrder) {
        {R"({"id":"c1"})", R"({"choices":[]})", R"({"choices":null})", R"({"choices":5})",
         R"({"choices":{}})", R"({"choices":["x"]})", R"({"choices":[[]]})",
         R"({"error":{"message":"boom"}})", R"({"choices":[],"usage":{"total_tokens":3}})"}) {
-    expect_all({{json, content("a") + data(json) + content("b"),
-                 content_slice("a") + data(json) + content_slice("b")}});
+    expect_all({{json, content("a") + data_frame(json) + content("b"),
+                 content_slice("a") + data_frame(json) + content_slice("b")}});
   }
 }
 
@@ -145,15 +142,15 @@ TEST(MinimaxReslicer, AnEventThatCannotBeTakenApartPassesWhole) {
        }) {
     std::string json = R"({"id":"other", "choices":[)" + std::string{choice} + "]}";
     if (const auto at = json.find("TEXT"); at != std::string::npos) json.replace(at, 4, text);
-    expect_all({{choice, content("a") + data(json) + content("b"),
-                 content_slice("a") + data(json) + content_slice("b")}});
+    expect_all({{choice, content("a") + data_frame(json) + content("b"),
+                 content_slice("a") + data_frame(json) + content_slice("b")}});
   }
 }
 
 TEST(MinimaxReslicer, NullMembersAreNoReason) {
   const auto null_member = [](std::string_view text) {
-    return data(R"({"choices":[{"index":0,"delta":{"content":")" + std::string{text} +
-                R"("},"logprobs":null,"matched_stop":null}],"usage":null,"error":null})");
+    return data_frame(R"({"choices":[{"index":0,"delta":{"content":")" + std::string{text} +
+                      R"("},"logprobs":null,"matched_stop":null}],"usage":null,"error":null})");
   };
   expect_all({{"", null_member("a") + null_member("b"), slice(R"("content":"ab")", "")}});
 }
@@ -214,8 +211,8 @@ TEST(MinimaxReslicer, ARoleIsSentOnceAndFirst) {
 }
 
 TEST(MinimaxReslicer, TheRoleOfAnEventThatPassedWholeWasSent) {
-  const auto whole =
-      data(R"({"choices":[{"index":0,"delta":{"role":"assistant","content":"a"},"logprobs":{}}]})");
+  const auto whole = data_frame(
+      R"({"choices":[{"index":0,"delta":{"role":"assistant","content":"a"},"logprobs":{}}]})");
   expect_all(
       {{"", whole + event(R"({"role":"assistant","content":"b"})"), whole + content_slice("b")}});
 }
@@ -275,8 +272,10 @@ TEST(MinimaxReslicer, FinishReasonAndUsageFollowTheText) {
        whole_event(R"({"role":"assistant"})") + content_slice("a") +
            whole_event("{}", "\"stop\"", usage)},
       {"members of the choice keep their order and nulls",
-       data(R"({"usage":null,"choices":[{"finish_reason":"stop","logprobs":null,"delta":{}}]})"),
-       data(R"({"usage":null,"choices":[{"finish_reason":"stop","logprobs":null,"delta":{}}]})")},
+       data_frame(
+           R"({"usage":null,"choices":[{"finish_reason":"stop","logprobs":null,"delta":{}}]})"),
+       data_frame(
+           R"({"usage":null,"choices":[{"finish_reason":"stop","logprobs":null,"delta":{}}]})")},
   });
 }
 
@@ -299,13 +298,13 @@ TEST(MinimaxReslicer, UnknownDeltaFieldsStayInTheirEvents) {
 
 TEST(MinimaxReslicer, EscapedAndRepeatedMembersAreUnderstood) {
   expect_all({
-      {"escaped", data(R"({"choic\u0065s":[{"d\u0065lta":{"\u0063ontent":"a"}}]})"),
+      {"escaped", data_frame(R"({"choic\u0065s":[{"d\u0065lta":{"\u0063ontent":"a"}}]})"),
        slice(R"("content":"a")", "")},
-      {"repeated text", data(R"({"choices":[{"delta":{"content":"a","content":"b"}}]})"),
+      {"repeated text", data_frame(R"({"choices":[{"delta":{"content":"a","content":"b"}}]})"),
        slice(R"("content":"b")", "")},
       {"repeated choices",
-       data(R"({"choices":[{"delta":{}},{}],"choices":[{"delta":{},"finish_reason":"x"}]})"),
-       data(R"({"choices":[{"delta":{},"finish_reason":"x"}]})")},
+       data_frame(R"({"choices":[{"delta":{}},{}],"choices":[{"delta":{},"finish_reason":"x"}]})"),
+       data_frame(R"({"choices":[{"delta":{},"finish_reason":"x"}]})")},
   });
 }
 
@@ -315,12 +314,12 @@ TEST(MinimaxReslicer, SlicesCarryTheEnvelopeOfTheLatestEvent) {
   const std::string first = R"("id":"c1","model":"m")";
   const std::string second = R"("id":"c2","created":12345678901234567890,"x":{"y": 1.50,"z":1e3})";
   const auto wire = [](std::string_view head, std::string_view text) {
-    return data("{" + std::string{head} + R"(,"choices":[{"index":0,"delta":{"content":")" +
-                std::string{text} + "\"}}]}");
+    return data_frame("{" + std::string{head} + R"(,"choices":[{"index":0,"delta":{"content":")" +
+                      std::string{text} + "\"}}]}");
   };
   const std::string b(300, 'b');
-  expect_all({{"", wire(first, "a") + data(R"({"id":"no","choices":[]})") + wire(second, b),
-               slice(R"("content":"a")", first) + data(R"({"id":"no","choices":[]})") +
+  expect_all({{"", wire(first, "a") + data_frame(R"({"id":"no","choices":[]})") + wire(second, b),
+               slice(R"("content":"a")", first) + data_frame(R"({"id":"no","choices":[]})") +
                    slice(R"("content":")" + b.substr(0, 160) + '"', second) +
                    slice(R"("content":")" + b.substr(0, 140) + '"', second)}});
 }

@@ -164,7 +164,7 @@ TEST(MinimaxSlicing, OutputComesInBoundedPieces) {
 }
 
 TEST(MinimaxSlicing, WhatPassesComesInBoundedPiecesToo) {
-  const std::string frame = data(R"({"choices":[],"x":")" + letters(500'000) + "\"}");
+  const std::string frame = data_frame(R"({"choices":[],"x":")" + letters(500'000) + "\"}");
   for (const auto& wire : {frame, kDone + frame, ": " + letters(300'000) + "\n\n"}) {
     for (const std::size_t most : {1U, 1000U, 65536U}) {
       if (most == 1 && wire.size() > 400'000) continue;

@@ -20,7 +20,7 @@ inline constexpr std::string_view kHead =
 inline const std::string kDone = "data: [DONE]\n\n";
 inline const std::string kMark = ": mark\n\n";
 
-inline std::string data(std::string_view json) {
+inline std::string data_frame(std::string_view json) {
   return "data: " + std::string{json} + "\n\n";
 }
 
@@ -34,7 +34,7 @@ inline std::string event(std::string_view delta, std::string_view finish_reason 
   json += "}]";
   json += top;
   json += '}';
-  return data(json);
+  return data_frame(json);
 }
 
 inline std::string field(std::string_view name, std::string_view text) {
@@ -117,18 +117,18 @@ inline void collect(simdjson::dom::object delta, Texts& into) {
   }
 }
 
-/// The texts of all deltas, in order. Frames that are no JSON have none.
+/// The texts of all deltas, in order. Data that is no JSON has none.
 inline Texts texts(std::string_view body) {
   Texts all;
   simdjson::dom::parser parser;
   while (!body.empty()) {
-    const auto end = body.find("\n\n");
-    auto frame = body.substr(0, end);
-    body.remove_prefix(end == std::string_view::npos ? body.size() : end + 2);
-    if (!frame.starts_with("data: {")) continue;
-    frame.remove_prefix(6);
+    const auto end = std::min(body.find_first_of("\r\n"), body.size() - 1);
+    auto line = body.substr(0, end);
+    body.remove_prefix(end + 1);
+    if (!line.starts_with("data: {")) continue;
+    line.remove_prefix(6);
     simdjson::dom::array choices;
-    if (parser.parse(frame.data(), frame.size())["choices"].get(choices)) continue;
+    if (parser.parse(line.data(), line.size())["choices"].get(choices)) continue;
     for (auto choice : choices) {
       simdjson::dom::object delta;
       if (!choice["delta"].get(delta)) collect(delta, all);
