@@ -15,7 +15,9 @@ BodyBuffer& BodyBuffer::operator=(BodyBuffer&& other) noexcept {
   return *this;
 }
 
-BodyBuffer::~BodyBuffer() { std::free(data_); }
+BodyBuffer::~BodyBuffer() {
+  std::free(data_);
+}
 
 void BodyBuffer::reserve_behind(std::size_t spare) {
   const std::size_t wanted = size_ + spare;

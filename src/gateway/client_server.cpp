@@ -70,9 +70,8 @@ void ClientServer::abort_all() {
   }
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::promise<void> ended;
-    threads_[i].post([&shard = *shards_[i], &ended] {
-      shard.when_ended([&ended] { ended.set_value(); });
-    });
+    threads_[i].post(
+        [&shard = *shards_[i], &ended] { shard.when_ended([&ended] { ended.set_value(); }); });
     ended.get_future().wait();
   }
 }

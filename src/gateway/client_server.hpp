@@ -9,8 +9,8 @@
 
 namespace smg::gateway {
 
-/// A listening port whose connections are served by all io threads: each goes to the thread that has the
-/// fewest, and stays there.
+/// A listening port whose connections are served by all io threads: each goes to the thread that
+/// has the fewest, and stays there.
 class ClientServer {
  public:
   /// Binds at once: throws std::runtime_error for an address that cannot be had.

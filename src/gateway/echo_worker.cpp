@@ -1,10 +1,10 @@
 #include "gateway/echo_worker.hpp"
 
+#include <thread>
+
 #include <pthread.h>
 #include <signal.h>
 #include <simdjson.h>
-
-#include <thread>
 
 #include <smg/base/text.hpp>
 #include <smg/config/inference_route.hpp>
@@ -95,7 +95,8 @@ std::string whole_answer(InferenceRoute route, const Prompt& prompt) {
     case InferenceRoute::Messages:
       return R"({"id":"msg_echo","type":"message","role":"assistant","model":"echo",)"
              R"("content":[{"type":"text","text":)" +
-             quoted + R"(}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":)" +
+             quoted +
+             R"(}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":)" +
              std::to_string(tokens) + R"(,"output_tokens":)" + std::to_string(tokens) + "}}";
     case InferenceRoute::Embeddings:
       return R"({"object":"list","model":"echo","data":[{"object":"embedding","index":0,)"
@@ -103,7 +104,8 @@ std::string whole_answer(InferenceRoute route, const Prompt& prompt) {
     case InferenceRoute::Classify:
       return R"({"object":"list","model":"echo","data":[{"index":0,"label":"echo","probs":[1.0]}]})";
     case InferenceRoute::Rerank:
-    case InferenceRoute::RerankV1: return R"([{"score":1.0,"document":)" + quoted + R"(,"index":0}])";
+    case InferenceRoute::RerankV1:
+      return R"([{"score":1.0,"document":)" + quoted + R"(,"index":0}])";
     case InferenceRoute::Responses:
       return R"({"id":"resp_echo","object":"response","created_at":1,"status":"completed",)"
              R"("model":"echo","output":[{"type":"message","id":"msg_echo","role":"assistant",)"
@@ -171,7 +173,8 @@ std::string stream_end(InferenceRoute route) {
 
 void answer(http::ClientExchange& client, int status, std::string_view content_type,
             std::string_view body) {
-  client.write_head({status, {{"content-type", content_type}}}, http::BodyLength::known(body.size()));
+  client.write_head({status, {{"content-type", content_type}}},
+                    http::BodyLength::known(body.size()));
   client.write_body(body, true);
 }
 

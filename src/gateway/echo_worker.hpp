@@ -6,8 +6,9 @@
 
 namespace smg::gateway {
 
-/// Built-in inference workers that answer with what they were asked, on the OpenAI, Anthropic and native
-/// routes, whole or streamed: a fleet to try the gateway with. On loopback ports and a thread of their own.
+/// Built-in inference workers that answer with what they were asked, on the OpenAI, Anthropic and
+/// native routes, whole or streamed: a fleet to try the gateway with. On loopback ports and a
+/// thread of their own.
 class EchoBackend {
  public:
   explicit EchoBackend(unsigned workers);

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 
-/// An error about the request body, as the OpenAI API words it. `code` is JSON: a string or a number.
+/// An error about the request body, as the OpenAI API words it. `code` is JSON: a string or a
+/// number.
 PlainResponse openai_body_error(int status, std::string_view message, std::string_view code) {
   PlainResponse response{status, std::string(kJson), {}, {}, 0};
   response.body = R"({"error":{"message":)" + text::json_quoted(message) +
@@ -44,7 +45,8 @@ PlainResponse render_error(const GatewayError& error, InferenceRoute route) {
         return openai_body_error(400, "Failed to buffer the request body: " + error.message,
                                  kParseError);
       }
-      return {400, std::string(kText), "Failed to buffer the request body: " + error.message, {}, 0};
+      return {
+          400, std::string(kText), "Failed to buffer the request body: " + error.message, {}, 0};
     case ErrorCode::NotJson:
       if (openai) {
         return openai_body_error(400, "Missing Content-Type: application/json header", kParseError);

@@ -39,11 +39,10 @@ void Gateway::start() {
   threads_.start();
   ops_.start();
   registry_.start();
-  observability::log_info("listening",
-                          {{"host", config_.listen.host},
-                           {"port", static_cast<std::uint64_t>(server_.port())},
-                           {"io_threads", static_cast<std::uint64_t>(threads_.size())},
-                           {"version", SMG_VERSION}});
+  observability::log_info("listening", {{"host", config_.listen.host},
+                                        {"port", static_cast<std::uint64_t>(server_.port())},
+                                        {"io_threads", static_cast<std::uint64_t>(threads_.size())},
+                                        {"version", SMG_VERSION}});
 }
 
 /// Lets everything go on, so that load balancers can notice that this gateway is leaving.

@@ -8,8 +8,8 @@
 
 namespace smg::gateway {
 
-/// The composition root: owns every part of a running gateway, in the order in which they depend on each
-/// other, and knows how to start and stop them.
+/// The composition root: owns every part of a running gateway, in the order in which they depend on
+/// each other, and knows how to start and stop them.
 class Gateway {
  public:
   /// Binds all ports: throws std::runtime_error for one that cannot be had.
@@ -20,9 +20,9 @@ class Gateway {
 
   void start();
 
-  /// Ends gracefully (spec, shell section 7): readiness turns, new requests are served for a while, then
-  /// running ones may finish until the grace period is over. `hurry` is asked now and then whether to cut
-  /// that short. Blocks; from the main thread.
+  /// Ends gracefully (spec, shell section 7): readiness turns, new requests are served for a while,
+  /// then running ones may finish until the grace period is over. `hurry` is asked now and then
+  /// whether to cut that short. Blocks; from the main thread.
   void shut_down(const std::function<bool()>& hurry);
 
  private:

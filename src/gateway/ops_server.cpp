@@ -17,7 +17,9 @@ void write(http::ClientExchange& client, int status, std::string_view content_ty
   client.write_body(body, true);
 }
 
-bool is_read(Method method) noexcept { return method == Method::Get || method == Method::Head; }
+bool is_read(Method method) noexcept {
+  return method == Method::Get || method == Method::Head;
+}
 
 /// Serves `/metrics` and nothing else.
 class MetricsHandler final : public http::RequestHandler {
@@ -66,8 +68,9 @@ class ProbeHandler final : public http::RequestHandler {
 
 }  // namespace
 
-OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings, const std::string& host,
-                      std::uint16_t number, std::unique_ptr<http::RequestHandler> answers)
+OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings,
+                      const std::string& host, std::uint16_t number,
+                      std::unique_ptr<http::RequestHandler> answers)
     : handler(std::move(answers)),
       shard(thread, settings, *handler),
       listener(thread, host, number) {
@@ -90,7 +93,9 @@ OpsServer::OpsServer(const config::GatewayConfig& config, const observability::M
   }
 }
 
-OpsServer::~OpsServer() { stop(); }
+OpsServer::~OpsServer() {
+  stop();
+}
 
 void OpsServer::start() {
   sigset_t all;

@@ -9,8 +9,8 @@
 
 namespace smg::gateway {
 
-/// The metrics port and the probe port, on a thread of their own: a scrape or a probe never waits for
-/// traffic, nor traffic for them. Both answer until the process ends.
+/// The metrics port and the probe port, on a thread of their own: a scrape or a probe never waits
+/// for traffic, nor traffic for them. Both answer until the process ends.
 class OpsServer {
  public:
   /// Binds at once: throws std::runtime_error for an address that cannot be had.

@@ -72,7 +72,8 @@ struct RequestLifecycle::Request {
   }
 };
 
-std::string request_id_of(const http::RequestHead& head, const std::vector<std::string>& id_fields) {
+std::string request_id_of(const http::RequestHead& head,
+                          const std::vector<std::string>& id_fields) {
   for (const std::string& name : id_fields) {
     const auto* field = head.find(name);
     if (field != nullptr && observability::acceptable_request_id(field->value)) {
@@ -125,7 +126,8 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
   }
 }
 
-/// Answers what needs no look at the body: preflights, wrong methods, announced lengths past the limit.
+/// Answers what needs no look at the body: preflights, wrong methods, announced lengths past the
+/// limit.
 bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bool method_allowed) {
   const auto& head = request.client.head();
   metrics_.count_http_request(http::name(head.method), request.path_template);
@@ -147,8 +149,10 @@ bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bo
 }
 
 net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute route) {
-  relay::RequestContext context{
-      .client = request.client, .route = route, .request_id = request.id, .started = request.started};
+  relay::RequestContext context{.client = request.client,
+                                .route = route,
+                                .request_id = request.id,
+                                .started = request.started};
   auto done = co_await relay_.run(context);
   request.status = context.status;
   request.worker_url = context.worker_url;
@@ -211,7 +215,8 @@ net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRo
   http::Fields further;
   for (const auto& [name, value] : answer.fields) further.push_back({name, value});
   if (!client.gone()) {
-    request.answer({answer.status, answer.content_type, answer.body, answer.error_code, 0}, further);
+    request.answer({answer.status, answer.content_type, answer.body, answer.error_code, 0},
+                   further);
     request.error_code = {};
   }
 }
@@ -226,18 +231,18 @@ void RequestLifecycle::finish(const Request& request) {
   if (!observability::log_enabled(observability::access_level(request.status, request.is_probe))) {
     return;
   }
-  observability::write_access(
-      {.method = http::name(head.method),
-       .path = head.path,
-       .status = request.status,
-       .latency = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - request.started),
-       .request_id = request.id,
-       .worker = request.worker_url,
-       .bytes_in = request.client.bytes_received(),
-       .bytes_out = request.client.bytes_sent(),
-       .streamed = request.streamed,
-       .http_version = version_text(head.version)},
-      request.is_probe);
+  observability::write_access({.method = http::name(head.method),
+                               .path = head.path,
+                               .status = request.status,
+                               .latency = std::chrono::duration_cast<std::chrono::microseconds>(
+                                   Clock::now() - request.started),
+                               .request_id = request.id,
+                               .worker = request.worker_url,
+                               .bytes_in = request.client.bytes_received(),
+                               .bytes_out = request.client.bytes_sent(),
+                               .streamed = request.streamed,
+                               .http_version = version_text(head.version)},
+                              request.is_probe);
 }
 
 }  // namespace smg::gateway

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "gateway/error_response.hpp"
-
 #include <smg/control/admin_endpoints.hpp>
 #include <smg/relay/inference_relay.hpp>
 
 namespace smg::gateway {
 
-/// What happens to a request from its head to its access-log line: the route, the checks that come before
-/// it, the relay or endpoint that answers, the rendering of errors, metrics.
+/// What happens to a request from its head to its access-log line: the route, the checks that come
+/// before it, the relay or endpoint that answers, the rendering of errors, metrics.
 class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
@@ -34,8 +33,8 @@ class RequestLifecycle final : public http::RequestHandler {
   control::AdminEndpoints& admin_;
 };
 
-/// The id of a request: the client's own, from the first configured field that has an acceptable one, or
-/// a new one with the prefix of the path.
+/// The id of a request: the client's own, from the first configured field that has an acceptable
+/// one, or a new one with the prefix of the path.
 [[nodiscard]] std::string request_id_of(const http::RequestHead& head,
                                         const std::vector<std::string>& id_fields);
 

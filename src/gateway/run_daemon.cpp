@@ -4,14 +4,14 @@
 #include "gateway/echo_worker.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/service_notify.hpp"
-
 #include <smg/gateway/run_daemon.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::gateway {
 namespace {
 
-/// Large bodies are mapped and go back to the system when they are freed, instead of growing the heap.
+/// Large bodies are mapped and go back to the system when they are freed, instead of growing the
+/// heap.
 constexpr int kMapFromBytes = 256 * 1024;
 
 sigset_t stop_signals() {
@@ -22,7 +22,8 @@ sigset_t stop_signals() {
   return signals;
 }
 
-/// Whether a second SIGINT has come: an impatient user at a terminal. Further SIGTERMs change nothing.
+/// Whether a second SIGINT has come: an impatient user at a terminal. Further SIGTERMs change
+/// nothing.
 bool interrupted_again() {
   const sigset_t signals = stop_signals();
   const timespec now{0, 0};

@@ -1,8 +1,9 @@
+#include <pthread.h>
+#include <signal.h>
+
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <pthread.h>
-#include <signal.h>
 
 #include <smg/net/io_thread.hpp>
 #include <smg/observability/log.hpp>
@@ -14,8 +15,8 @@ thread_local IoThread* current_loop = nullptr;
 
 }  // namespace
 
-/// The loop's one timer, set for the earliest deadline, on a grid so that a burst of deadlines costs
-/// few wake-ups.
+/// The loop's one timer, set for the earliest deadline, on a grid so that a burst of deadlines
+/// costs few wake-ups.
 struct IoThread::Timer {
   static constexpr std::chrono::milliseconds kGrid{4};
 
@@ -41,9 +42,13 @@ IoThread::IoThread(unsigned index)
 
 IoThread::~IoThread() = default;
 
-void IoThread::post(std::function<void()> work) { asio::post(context_, std::move(work)); }
+void IoThread::post(std::function<void()> work) {
+  asio::post(context_, std::move(work));
+}
 
-IoThread* IoThread::current() noexcept { return current_loop; }
+IoThread* IoThread::current() noexcept {
+  return current_loop;
+}
 
 void IoThread::run() {
   current_loop = this;
@@ -53,13 +58,16 @@ void IoThread::run() {
       current_loop = nullptr;
       return;
     } catch (const std::exception& e) {
-      // Every flow reports its own failures; what arrives here is a bug, and no reason to stop serving.
+      // Every flow reports its own failures; what arrives here is a bug, and no reason to stop
+      // serving.
       observability::log_error("an event handler threw", {{"what", e.what()}});
     }
   }
 }
 
-void IoThread::stop() { context_.stop(); }
+void IoThread::stop() {
+  context_.stop();
+}
 
 void IoThread::run_leftovers() {
   current_loop = this;
@@ -79,7 +87,9 @@ IoThreads::IoThreads(unsigned count) {
   for (unsigned i = 0; i < count; ++i) loops_.push_back(std::make_unique<IoThread>(i));
 }
 
-IoThreads::~IoThreads() { stop(); }
+IoThreads::~IoThreads() {
+  stop();
+}
 
 void IoThreads::start() {
   // Signals belong to the main thread.
@@ -99,7 +109,8 @@ void IoThreads::stop() {
   for (auto& loop : loops_) loop->stop();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
-  // What is left in the loops may own things that live on them: it goes while all of them are there.
+  // What is left in the loops may own things that live on them: it goes while all of them are
+  // there.
   for (auto& loop : loops_) loop->run_leftovers();
 }
 

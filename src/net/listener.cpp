@@ -1,8 +1,10 @@
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <stdexcept>
+
 #include <sys/socket.h>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include <smg/net/listener.hpp>
 #include <smg/observability/log.hpp>
@@ -71,7 +73,9 @@ Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port
   }
 }
 
-Listener::~Listener() { close(); }
+Listener::~Listener() {
+  close();
+}
 
 void Listener::start(Accepted accepted) {
   state_->accepted = std::move(accepted);
@@ -84,6 +88,8 @@ void Listener::close() {
   state_->pause.cancel();
 }
 
-std::uint16_t Listener::port() const { return state_->acceptor.local_endpoint().port(); }
+std::uint16_t Listener::port() const {
+  return state_->acceptor.local_endpoint().port();
+}
 
 }  // namespace smg::net

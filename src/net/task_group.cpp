@@ -1,6 +1,7 @@
-#include <boost/asio/co_spawn.hpp>
 #include <cassert>
 #include <exception>
+
+#include <boost/asio/co_spawn.hpp>
 
 #include <smg/net/task_group.hpp>
 #include <smg/observability/log.hpp>
@@ -20,7 +21,9 @@ void report(const std::exception_ptr& failure) noexcept {
 
 }  // namespace
 
-TaskGroup::~TaskGroup() { assert(running_ == 0 && "a TaskGroup is joined before it goes"); }
+TaskGroup::~TaskGroup() {
+  assert(running_ == 0 && "a TaskGroup is joined before it goes");
+}
 
 void TaskGroup::spawn(Task<> task) {
   ++running_;

@@ -1,11 +1,13 @@
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include <smg/net/tcp_stream.hpp>
 
@@ -105,14 +107,11 @@ class TcpStream final : public ByteStream {
     pollfd failure{state_->socket.native_handle(), 0, 0};
     if (::poll(&failure, 1, 0) == 1 && (failure.revents & (POLLERR | POLLHUP)) != 0) return true;
     char byte = 0;
-    const ssize_t n =
-        ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t n = ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   }
 
-  void shutdown_write() noexcept override {
-    ::shutdown(state_->socket.native_handle(), SHUT_WR);
-  }
+  void shutdown_write() noexcept override { ::shutdown(state_->socket.native_handle(), SHUT_WR); }
 
   void close() noexcept override {
     state_->observer = nullptr;
@@ -147,7 +146,8 @@ GatewayError connect_error(const boost::system::error_code& ec) {
     case EADDRNOTAVAIL:
       return fail(ErrorCode::LocalResources, "The gateway has run out of sockets");
     case ETIMEDOUT: return fail(ErrorCode::UpstreamTimeout, "Timed out connecting to the worker");
-    default: return fail(ErrorCode::UpstreamConnect, "Failed to connect to the worker: " + ec.message());
+    default:
+      return fail(ErrorCode::UpstreamConnect, "Failed to connect to the worker: " + ec.message());
   }
 }
 
@@ -182,7 +182,8 @@ Task<Result<std::vector<asio::ip::tcp::endpoint>>> resolve(ConnectAttempt& attem
   auto [ec, found] = co_await attempt.resolver.async_resolve(
       host, service, asio::ip::resolver_base::numeric_service, kAwait);
   if (ec) {
-    co_return fail(ErrorCode::UpstreamConnect, "Failed to resolve the worker's host: " + ec.message());
+    co_return fail(ErrorCode::UpstreamConnect,
+                   "Failed to resolve the worker's host: " + ec.message());
   }
   for (const auto& entry : found) endpoints.push_back(entry.endpoint());
   co_return endpoints;
@@ -214,8 +215,8 @@ std::unique_ptr<ByteStream> adopt_tcp(IoThread& thread, int descriptor) {
   socklen_t size = sizeof address;
   ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
   boost::system::error_code ec;
-  socket.assign(address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), descriptor,
-                ec);
+  socket.assign(address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(),
+                descriptor, ec);
   if (ec) {
     ::close(descriptor);
     return nullptr;

@@ -19,7 +19,9 @@ Attempt::Attempt(const Services& services, RequestContext& request,
   deadline_.arm(worker().facts().request_timeout);
 }
 
-Attempt::~Attempt() { request_.client.on_gone(nullptr); }
+Attempt::~Attempt() {
+  request_.client.on_gone(nullptr);
+}
 
 void Attempt::cut(GatewayError why) {
   if (cut_) return;
@@ -44,14 +46,18 @@ net::Task<Result<const http::ResponseHead*>> Attempt::read_head() {
   co_return head;
 }
 
-void Attempt::close_exchange() noexcept { exchange_.reset(); }
+void Attempt::close_exchange() noexcept {
+  exchange_.reset();
+}
 
 void Attempt::settle(int status) {
   count_response(status);
   selection_->settle(outcome_of(status));
 }
 
-void Attempt::settle_completed(int status) { selection_->settle(outcome_of(status)); }
+void Attempt::settle_completed(int status) {
+  selection_->settle(outcome_of(status));
+}
 
 void Attempt::count_response(int status) {
   services_.metrics.count_upstream_response(status, "");
@@ -77,8 +83,7 @@ void write_upstream_head(Attempt& attempt, const Services& services, http::BodyL
   const http::Fields fields =
       upstream_fields(attempt.request().client.head(), bearer,
                       services.config.upstream.forward_request_headers, keep_content_encoding);
-  attempt.exchange().write_head(
-      {"POST", smg::facts(attempt.request().route).path, fields, length});
+  attempt.exchange().write_head({"POST", smg::facts(attempt.request().route).path, fields, length});
 }
 
 }  // namespace smg::relay

@@ -1,15 +1,15 @@
 #pragma once
 
 #include "relay/services.hpp"
-
 #include <smg/relay/inference_relay.hpp>
 #include <smg/routing/selection.hpp>
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::relay {
 
-/// One dispatch of a request to a chosen worker: what may cut it off (the worker's time limit, a client
-/// that leaves), the exchange it runs on, and the verdict for the worker. Joined before it goes.
+/// One dispatch of a request to a chosen worker: what may cut it off (the worker's time limit, a
+/// client that leaves), the exchange it runs on, and the verdict for the worker. Joined before it
+/// goes.
 class Attempt {
  public:
   Attempt(const Services& services, RequestContext& request,
@@ -18,7 +18,8 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  /// Opens an exchange with the worker. Errors: as of HostPool::open, or why the attempt was cut off.
+  /// Opens an exchange with the worker. Errors: as of HostPool::open, or why the attempt was cut
+  /// off.
   [[nodiscard]] net::Task<Result<>> open();
 
   /// The worker's response head, once `open` has succeeded and the request is on its way.
@@ -39,7 +40,8 @@ class Attempt {
   /// Settles the breaker and counts the attempt by its status, or by the error that it ended in.
   void settle(int status);
   void settle(const GatewayError& error);
-  /// A response whose head was counted has broken off by the worker's fault, or because the client left.
+  /// A response whose head was counted has broken off by the worker's fault, or because the client
+  /// left.
   void settle_broken(const GatewayError& error);
   void settle_completed(int status);
   void count_response(int status);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "relay/services.hpp"
-
 #include <smg/base/body_buffer.hpp>
 #include <smg/relay/inference_relay.hpp>
 

@@ -3,8 +3,12 @@
 namespace smg::relay {
 namespace {
 
-constexpr BodyPathDecision buffer(BodyPathReason reason) { return {BodyPath::Buffered, reason}; }
-constexpr BodyPathDecision stream(BodyPathReason reason) { return {BodyPath::Streamed, reason}; }
+constexpr BodyPathDecision buffer(BodyPathReason reason) {
+  return {BodyPath::Buffered, reason};
+}
+constexpr BodyPathDecision stream(BodyPathReason reason) {
+  return {BodyPath::Streamed, reason};
+}
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include "relay/body_collector.hpp"
 #include "relay/response_relay.hpp"
 #include "relay/upload.hpp"
-
 #include <smg/relay/provider_profile.hpp>
 #include <smg/relay/request_body.hpp>
 #include <smg/relay/retry_rule.hpp>
@@ -11,10 +10,11 @@
 namespace smg::relay {
 namespace {
 
-/// From this size on a body is sent once and freed behind its upload: it cannot be resent at this layer
-/// (the page, "Early release" and "Resending Pre-Response Failures").
+/// From this size on a body is sent once and freed behind its upload: it cannot be resent at this
+/// layer (the page, "Early release" and "Resending Pre-Response Failures").
 constexpr std::uint64_t kOneShotBytes = 1024 * 1024;
-/// The answer to an attempt that will be repeated is read, to keep its connection, if it is this short.
+/// The answer to an attempt that will be repeated is read, to keep its connection, if it is this
+/// short.
 constexpr std::uint64_t kDiscardBytes = 64 * 1024;
 
 /// One buffered request and the attempts to get it answered.
@@ -62,8 +62,7 @@ net::Task<Result<>> BufferedRelay::run() {
   request_.streaming = fields->stream;
 
   const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
-  const routing::ModelPool* pool =
-      fields->model && model.empty() ? nullptr : table_->find(model);
+  const routing::ModelPool* pool = fields->model && model.empty() ? nullptr : table_->find(model);
   if (pool == nullptr) {
     const std::string_view shown = fields->model ? model : "unknown";
     const auto unknown = fail(ErrorCode::ModelNotFound,
@@ -118,7 +117,8 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing
   co_return step;
 }
 
-/// Sends the request, and once more, to the same worker, if that fails before the worker has said anything.
+/// Sends the request, and once more, to the same worker, if that fails before the worker has said
+/// anything.
 net::Task<Result<BufferedRelay::Step>> BufferedRelay::dispatch(Attempt& attempt, bool last) {
   bool resend = false;
   auto step = co_await send_and_answer(attempt, last, resend);
@@ -168,8 +168,8 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::answer(Attempt& attempt,
       services_.metrics.count_retries_exhausted(facts(request_.route).endpoint);
     } else {
       attempt.settle(head.status);
-      const bool is_short = head.length.kind == http::BodyLength::Kind::Known &&
-                            head.length.bytes <= kDiscardBytes;
+      const bool is_short =
+          head.length.kind == http::BodyLength::Kind::Known && head.length.bytes <= kDiscardBytes;
       if (is_short) {
         auto discarded = co_await read_whole(services_, attempt, head);
         static_cast<void>(discarded);

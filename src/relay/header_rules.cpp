@@ -14,10 +14,10 @@ Passing request_rule(string_view name) noexcept {
   switch (name.size()) {
     case 10: return equals_ignoring_case(name, "tracestate") ? Passing::Passed : Passing::Dropped;
     case 11: return equals_ignoring_case(name, "traceparent") ? Passing::Passed : Passing::Dropped;
-    case 12:
-      return equals_ignoring_case(name, "x-request-id") ? Passing::Passed : Passing::Dropped;
+    case 12: return equals_ignoring_case(name, "x-request-id") ? Passing::Passed : Passing::Dropped;
     case 13:
-      return equals_ignoring_case(name, "authorization") ? Passing::FirstLineOnly : Passing::Dropped;
+      if (equals_ignoring_case(name, "authorization")) return Passing::FirstLineOnly;
+      break;
     default: break;
   }
   const bool passed = text::starts_with_ignoring_case(name, "x-request-id-") ||
@@ -35,15 +35,26 @@ bool is_any_of(string_view name, std::span<const string_view> names) noexcept {
   return false;
 }
 
-/// Framing and hop-by-hop fields of RFC 9110 7.6.1, and what the gateway itself puts in their place.
+/// Framing and hop-by-hop fields of RFC 9110 7.6.1, and what the gateway itself puts in their
+/// place.
 bool is_kept_from_client(string_view name) noexcept {
-  constexpr string_view kNames[] = {
-      "connection",          "keep-alive",        "proxy-authenticate",
-      "proxy-authorization", "proxy-connection",  "te",
-      "trailer",             "trailers",          "transfer-encoding",
-      "upgrade",             "content-length",    "host",
-      "x-smg-error-code",    "x-request-id",      "x-smg-routed-worker-id",
-      "access-control-allow-origin", "access-control-expose-headers"};
+  constexpr string_view kNames[] = {"connection",
+                                    "keep-alive",
+                                    "proxy-authenticate",
+                                    "proxy-authorization",
+                                    "proxy-connection",
+                                    "te",
+                                    "trailer",
+                                    "trailers",
+                                    "transfer-encoding",
+                                    "upgrade",
+                                    "content-length",
+                                    "host",
+                                    "x-smg-error-code",
+                                    "x-request-id",
+                                    "x-smg-routed-worker-id",
+                                    "access-control-allow-origin",
+                                    "access-control-expose-headers"};
   switch (name.empty() ? '\0' : text::lower(name.front())) {
     case 'a':
     case 'c':

@@ -1,6 +1,5 @@
 #include "relay/buffered_relay.hpp"
 #include "relay/streaming_relay.hpp"
-
 #include <smg/relay/inference_relay.hpp>
 #include <smg/routing/hints.hpp>
 #include <smg/routing/selection.hpp>
@@ -8,7 +7,8 @@
 namespace smg::relay {
 namespace {
 
-/// The pool that a request is routed in whose model nobody has read: the only model's, or all workers.
+/// The pool that a request is routed in whose model nobody has read: the only model's, or all
+/// workers.
 const routing::ModelPool* pool_without_model(const routing::WorkerTable& table) noexcept {
   if (table.model_count() == 1) {
     for (const auto& [model, pool] : table.pools()) {

@@ -148,7 +148,8 @@ Result<BodyFields> inspect_body(InferenceRoute route, BodyBuffer& body) {
   if (parser == nullptr) return fail(ErrorCode::Internal, "no memory to inspect the request body");
 
   document document;
-  const auto padded = simdjson::padded_string_view(body.view().data(), body.size(), body.capacity());
+  const auto padded =
+      simdjson::padded_string_view(body.view().data(), body.size(), body.capacity());
   const auto error = parser->iterate(padded).get(document);
   if (error) return syntax_error(route, reason_of(error));
   return inspect_document(route, body.view(), document);

@@ -1,7 +1,6 @@
 #include "relay/resliced_relay.hpp"
 
 #include "relay/response_relay.hpp"
-
 #include <smg/relay/minimax_reslicer.hpp>
 
 namespace smg::relay {
@@ -40,7 +39,8 @@ net::Task<Result<>> relay_resliced(const Services& services, Attempt& attempt) {
   auto& client = attempt.request().client;
   auto& exchange = attempt.exchange();
   MinimaxReslicer reslicer;
-  // The worker pauses: what is pending leaves, from below the event loop. It is less than one slice.
+  // The worker pauses: what is pending leaves, from below the event loop. It is less than one
+  // slice.
   net::Deadline idle(client.thread().deadlines(), [&] {
     if (!reslicer.has_pending() || client.queue_full()) return;
     reslicer.idle();

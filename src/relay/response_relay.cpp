@@ -1,7 +1,6 @@
 #include "relay/response_relay.hpp"
 
 #include "relay/resliced_relay.hpp"
-
 #include <smg/relay/header_rules.hpp>
 
 namespace smg::relay {

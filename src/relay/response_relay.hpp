@@ -1,7 +1,6 @@
 #pragma once
 
 #include "relay/attempt.hpp"
-
 #include <smg/base/body_buffer.hpp>
 
 namespace smg::relay {
@@ -10,8 +9,9 @@ namespace smg::relay {
 [[nodiscard]] bool is_event_stream(const http::ResponseHead& head) noexcept;
 
 /// Relays a response as it arrives: each read of the worker is one write to the client, through the
-/// client's bounded queue. `default_content_type` stands in for a missing one on a 2xx (ruling 8); empty:
-/// nothing does. Settles the attempt when the body ends. An error means that the response broke off.
+/// client's bounded queue. `default_content_type` stands in for a missing one on a 2xx (ruling 8);
+/// empty: nothing does. Settles the attempt when the body ends. An error means that the response
+/// broke off.
 [[nodiscard]] net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
                                                const http::ResponseHead& head,
                                                std::string_view default_content_type);
@@ -19,13 +19,14 @@ namespace smg::relay {
 /// Records the time to the first byte of a stream.
 void observe_first_byte(const Services& services, const RequestContext& request);
 
-/// Reads a response body whole, up to --max-payload-size. Errors: UpstreamBodyFailed (504 when its time
-/// ran out), UpstreamResponseTooLarge, or why the attempt was cut off.
+/// Reads a response body whole, up to --max-payload-size. Errors: UpstreamBodyFailed (504 when its
+/// time ran out), UpstreamResponseTooLarge, or why the attempt was cut off.
 [[nodiscard]] net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& attempt,
                                                        const http::ResponseHead& head);
 
 /// Sends a response that was read whole, with its Content-Length.
-[[nodiscard]] net::Task<Result<>> send_whole(RequestContext& request, const http::ResponseHead& head,
+[[nodiscard]] net::Task<Result<>> send_whole(RequestContext& request,
+                                             const http::ResponseHead& head,
                                              std::string_view worker_url, BodyBuffer body);
 
 }  // namespace smg::relay

@@ -2,7 +2,6 @@
 
 #include "relay/response_relay.hpp"
 #include "relay/upload.hpp"
-
 #include <smg/relay/retry_rule.hpp>
 
 namespace smg::relay {
@@ -26,8 +25,8 @@ net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
     co_return body.error();
   }
   attempt.settle(response.status);
-  auto sent = co_await send_whole(attempt.request(), response, attempt.worker().url(),
-                                  std::move(*body));
+  auto sent =
+      co_await send_whole(attempt.request(), response, attempt.worker().url(), std::move(*body));
   co_return sent;
 }
 

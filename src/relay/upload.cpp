@@ -14,7 +14,8 @@ StreamedUpload::StreamedUpload(const Services& services, Attempt& attempt)
 
 net::Task<> StreamedUpload::start() {
   auto& client = attempt_.request().client;
-  // The worker learns of the request before its body is there; bytes that came along leave with the head.
+  // The worker learns of the request before its body is there; bytes that came along leave with the
+  // head.
   bool going_on = true;
   if (client.body_ended()) {
     all_sent_ = attempt_.exchange().send({}, true);
@@ -35,7 +36,8 @@ net::Task<> StreamedUpload::stop() {
   co_await task_.join();
 }
 
-/// The stall clock stands while the worker holds the upload back: the client is not asked for bytes then.
+/// The stall clock stands while the worker holds the upload back: the client is not asked for bytes
+/// then.
 net::Task<> StreamedUpload::run() {
   for (;;) {
     auto flushed = co_await attempt_.exchange().flushed();
@@ -59,8 +61,8 @@ net::Task<bool> StreamedUpload::forward_piece() {
   forwarded_ += *got;
   const auto limit = services_.config.limits.max_payload_size;
   if (forwarded_ > limit) {
-    attempt_.cut(fail(ErrorCode::BodyTooLarge,
-                      "Request body exceeded " + std::to_string(limit) + " bytes"));
+    attempt_.cut(
+        fail(ErrorCode::BodyTooLarge, "Request body exceeded " + std::to_string(limit) + " bytes"));
     co_return false;
   }
   const std::string_view piece(scratch.data(), *got);
@@ -98,7 +100,8 @@ net::Task<> BufferedUpload::run() {
 }
 
 net::Task<> BufferedUpload::stop() {
-  // The response is over, or will not come: a worker that has not taken the request by now will not.
+  // The response is over, or will not come: a worker that has not taken the request by now will
+  // not.
   if (task_.size() > 0) attempt_.exchange().abort(fail(ErrorCode::Aborted));
   co_await task_.join();
 }

@@ -6,9 +6,9 @@
 
 namespace smg::relay {
 
-/// The streamed path's upload: the client's bytes go to the worker as they arrive, at the pace of the slower
-/// of the two. Client faults (stall, abort, growth past the limit) cut the attempt off; a worker that takes
-/// no more bytes merely ends the upload, since its answer may be on its way.
+/// The streamed path's upload: the client's bytes go to the worker as they arrive, at the pace of
+/// the slower of the two. Client faults (stall, abort, growth past the limit) cut the attempt off;
+/// a worker that takes no more bytes merely ends the upload, since its answer may be on its way.
 class StreamedUpload {
  public:
   StreamedUpload(const Services& services, Attempt& attempt);
@@ -34,8 +34,8 @@ class StreamedUpload {
   bool stopping_ = false;
 };
 
-/// The buffered path's upload: pieces that lie ready, sent in one go as far as the kernel takes them and
-/// behind the response's back otherwise.
+/// The buffered path's upload: pieces that lie ready, sent in one go as far as the kernel takes
+/// them and behind the response's back otherwise.
 class BufferedUpload {
  public:
   /// `sent` runs once, when the kernel has taken everything.

@@ -58,9 +58,9 @@ net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch) {
   std::string authorization;
   const http::Fields fields = fields_of(fetch.request, authorization);
   const bool has_body = fetch.request.method != "GET" && fetch.request.method != "HEAD";
-  exchange->write_head({fetch.request.method, fetch.request.target, fields,
-                        has_body ? http::BodyLength::known(fetch.request.body.size())
-                                 : http::BodyLength::none()});
+  exchange->write_head(
+      {fetch.request.method, fetch.request.target, fields,
+       has_body ? http::BodyLength::known(fetch.request.body.size()) : http::BodyLength::none()});
   const std::string_view body = fetch.request.body;
   if (!exchange->send({&body, 1}, true)) static_cast<void>(co_await exchange->flushed());
   FetchedResponse response;

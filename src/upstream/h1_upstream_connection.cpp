@@ -288,8 +288,8 @@ net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> i
   co_return std::size_t{0};
 }
 
-/// Accounts for bytes of the body; takes its framing off. Bytes behind the body are nobody's: they spoil
-/// the connection.
+/// Accounts for bytes of the body; takes its framing off. Bytes behind the body are nobody's: they
+/// spoil the connection.
 Result<std::size_t> H1UpstreamConnection::accept_body(std::span<char> piece) {
   std::size_t produced = piece.size();
   std::size_t consumed = piece.size();
@@ -307,7 +307,8 @@ Result<std::size_t> H1UpstreamConnection::accept_body(std::span<char> piece) {
     consumed = progress.consumed;
     body_ended_ = chunks_.ended();
   } else if (head_.length.kind == BodyLength::Kind::Known) {
-    produced = consumed = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), body_left_));
+    produced = consumed =
+        static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), body_left_));
     body_left_ -= produced;
     body_ended_ = body_left_ == 0;
   }

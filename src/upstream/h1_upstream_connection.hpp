@@ -7,8 +7,8 @@
 
 namespace smg::upstream {
 
-/// One HTTP/1.1 connection to a worker. It is the exchange that runs on it, and watches itself while it
-/// is idle: a worker that closes it, or says something unasked, ends it there.
+/// One HTTP/1.1 connection to a worker. It is the exchange that runs on it, and watches itself
+/// while it is idle: a worker that closes it, or says something unasked, ends it there.
 class H1UpstreamConnection final : public UpstreamExchange, private net::StreamObserver {
  public:
   H1UpstreamConnection(std::shared_ptr<HostPool> pool, net::IoThread& thread,
@@ -17,8 +17,8 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
 
   void begin();
   void become_idle(config::Seconds idle_timeout);
-  /// Nothing has arrived since the last response: what has, or an end, spoils the connection, and would
-  /// be taken for the next answer. May eat a byte of a connection that is not.
+  /// Nothing has arrived since the last response: what has, or an end, spoils the connection, and
+  /// would be taken for the next answer. May eat a byte of a connection that is not.
   [[nodiscard]] bool is_quiet() noexcept;
   [[nodiscard]] int release_descriptor() noexcept { return stream_->release(); }
   [[nodiscard]] net::IoThread& thread() noexcept { return thread_; }

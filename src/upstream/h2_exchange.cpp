@@ -54,7 +54,9 @@ void H2Exchange::start() {
   hub_->run_at_home([hub = hub_, link = link_] { hub->start(link); });
 }
 
-void H2Exchange::flush() { start(); }
+void H2Exchange::flush() {
+  start();
+}
 
 bool H2Exchange::send(std::span<const std::string_view> pieces, bool last) {
   if (failed_ || (request_ended_ && started_)) return true;
@@ -117,7 +119,8 @@ net::Task<Result<>> H2Exchange::flushed() {
       hub->body_added(link);
     });
   }
-  // Even when the exchange has failed: the stream may be reading the pieces until it says otherwise.
+  // Even when the exchange has failed: the stream may be reading the pieces until it says
+  // otherwise.
   while (sending_) co_await write_gate_.wait();
   if (failed_) co_return *failed_;
   co_return Result<>();

@@ -4,8 +4,9 @@
 
 namespace smg::upstream {
 
-/// A request on an HTTP/2 stream, as the relay sees it. Owns nothing of the connection: it sends messages
-/// to the hub's thread, and keeps what the stream has sent until it is read, at most one stream window.
+/// A request on an HTTP/2 stream, as the relay sees it. Owns nothing of the connection: it sends
+/// messages to the hub's thread, and keeps what the stream has sent until it is read, at most one
+/// stream window.
 class H2Exchange final : public UpstreamExchange {
  public:
   H2Exchange(std::shared_ptr<H2Hub> hub, net::IoThread& thread);

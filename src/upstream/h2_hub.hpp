@@ -3,14 +3,14 @@
 #include <list>
 
 #include "upstream/h2_stream_link.hpp"
-
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::upstream {
 
-/// The HTTP/2 connections to one worker under one set of settings. They all live on the hub's home thread,
-/// and there is one of them unless the worker's limit on concurrent streams is used up: exchanges of all
-/// other threads reach it by message. All members run on the home thread except where they say otherwise.
+/// The HTTP/2 connections to one worker under one set of settings. They all live on the hub's home
+/// thread, and there is one of them unless the worker's limit on concurrent streams is used up:
+/// exchanges of all other threads reach it by message. All members run on the home thread except
+/// where they say otherwise.
 class H2Hub : public std::enable_shared_from_this<H2Hub> {
  public:
   H2Hub(net::IoThread& home, Origin origin, PoolSettings settings);

@@ -14,9 +14,9 @@ namespace smg::upstream {
 class H2Exchange;
 class H2UpstreamConnection;
 
-/// What ties an exchange, on the thread of its client, to its stream, on the thread where the worker's
-/// HTTP/2 connection lives. Each side touches only its own half; they talk by messages to the other's
-/// thread, or directly when both live on one.
+/// What ties an exchange, on the thread of its client, to its stream, on the thread where the
+/// worker's HTTP/2 connection lives. Each side touches only its own half; they talk by messages to
+/// the other's thread, or directly when both live on one.
 struct H2StreamLink {
   H2StreamLink(net::IoThread& exchange_thread, net::IoThread& connection_thread)
       : exchange_side(exchange_thread), connection_side(connection_thread) {}
@@ -36,8 +36,8 @@ struct H2StreamLink {
   /// Body pieces that nghttp2 has not taken yet: copies, or views that the exchange holds in place.
   std::deque<std::string_view> body;
   std::deque<std::string> copies;
-  bool body_last = false;         ///< behind `body`, the body ends
-  bool tell_when_sent = false;    ///< the exchange waits until `body` is empty
+  bool body_last = false;       ///< behind `body`, the body ends
+  bool tell_when_sent = false;  ///< the exchange waits until `body` is empty
   bool reset_by_us = false;
   std::uint64_t received = 0;
   std::uint64_t consumed = 0;

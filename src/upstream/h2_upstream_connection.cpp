@@ -1,7 +1,6 @@
 #include "upstream/h2_upstream_connection.hpp"
 
 #include "upstream/h2_exchange.hpp"
-
 #include <smg/base/text.hpp>
 
 namespace smg::upstream {
@@ -12,8 +11,8 @@ using net::IoResult;
 
 /// Streams to assume before the worker's SETTINGS have arrived.
 constexpr std::size_t kAssumedStreams = 100;
-/// A stream begins with this much in flight, and may come to have the other where the link is long and its
-/// reader keeps up. What a stalled reader holds is bounded by it.
+/// A stream begins with this much in flight, and may come to have the other where the link is long
+/// and its reader keeps up. What a stalled reader holds is bounded by it.
 constexpr std::uint32_t kFirstWindow = 256 * 1024;
 constexpr std::uint32_t kLargestWindow = 4 * 1024 * 1024;
 /// Credited on receipt, so that no stalled stream uses it up.
@@ -142,8 +141,8 @@ void H2UpstreamConnection::on_writable() {
   after_activity();
 }
 
-/// Gives the kernel what it takes of the session's frames. Bodies are asked for only as they fit, which
-/// is how a full socket holds uploads back.
+/// Gives the kernel what it takes of the session's frames. Bodies are asked for only as they fit,
+/// which is how a full socket holds uploads back.
 void H2UpstreamConnection::pump() {
   while (!dead_) {
     if (out_offset_ == out_.size()) {
@@ -194,7 +193,9 @@ void H2UpstreamConnection::deliver() {
   }
 }
 
-void H2UpstreamConnection::emit(const H2LinkPtr& link, Kind kind) { events_.push_back({link, kind}); }
+void H2UpstreamConnection::emit(const H2LinkPtr& link, Kind kind) {
+  events_.push_back({link, kind});
+}
 
 void H2UpstreamConnection::emit_failure(const H2LinkPtr& link, GatewayError error) {
   H2StreamEvent event{link, Kind::Failed};
@@ -302,14 +303,19 @@ void H2UpstreamConnection::on_goaway(std::int32_t last_stream, std::uint32_t) {
   static_cast<void>(last_stream);
 }
 
-void H2UpstreamConnection::on_ping_ack() { ping_pending_ = false; }
+void H2UpstreamConnection::on_ping_ack() {
+  ping_pending_ = false;
+}
 
-void H2UpstreamConnection::on_settings() { settings_seen_ = true; }
+void H2UpstreamConnection::on_settings() {
+  settings_seen_ = true;
+}
 
 http::H2SessionObserver::BodyPiece H2UpstreamConnection::fill_body(std::int32_t stream,
                                                                    std::span<char> into) {
   const H2LinkPtr link = find(stream);
-  // A stream that was given up sends nothing more: least of all an end that makes its body look whole.
+  // A stream that was given up sends nothing more: least of all an end that makes its body look
+  // whole.
   if (!link) return {0, false};
   std::size_t filled = 0;
   while (filled < into.size() && !link->body.empty()) {
@@ -320,7 +326,8 @@ http::H2SessionObserver::BodyPiece H2UpstreamConnection::fill_body(std::int32_t 
     front.remove_prefix(size);
     if (!front.empty()) break;
     // A copy's view stands in the body in the same order as the copies.
-    if (!link->copies.empty() && front.data() == link->copies.front().data() + link->copies.front().size()) {
+    if (!link->copies.empty() &&
+        front.data() == link->copies.front().data() + link->copies.front().size()) {
       link->copies.pop_front();
     }
     link->body.pop_front();

@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "upstream/h2_hub.hpp"
-
 #include <smg/http/h2_session.hpp>
 #include <smg/net/byte_stream.hpp>
 
@@ -18,7 +17,9 @@ class H2UpstreamConnection final : private net::StreamObserver, private http::H2
   /// Whether it takes another stream now.
   [[nodiscard]] bool has_room() const noexcept;
   /// It takes no further stream, but only because of the worker's limit.
-  [[nodiscard]] bool is_full() const noexcept { return !draining_ && settings_seen_ && !has_room(); }
+  [[nodiscard]] bool is_full() const noexcept {
+    return !draining_ && settings_seen_ && !has_room();
+  }
 
   [[nodiscard]] bool is_draining() const noexcept { return draining_; }
 

@@ -1,12 +1,12 @@
 #include "upstream/h1_upstream_connection.hpp"
 #include "upstream/h2_exchange.hpp"
-
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::upstream {
 namespace {
 
-/// HTTP/2 connections live on one thread for each host; which one is all the same, as long as they spread.
+/// HTTP/2 connections live on one thread for each host; which one is all the same, as long as they
+/// spread.
 std::shared_ptr<H2Hub> make_hub(net::IoThreads& threads, const Origin& origin,
                                 const PoolSettings& settings) {
   if (!settings.http2) return nullptr;
@@ -35,8 +35,8 @@ net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
     connection = co_await take_over(thread);
   }
   if (!connection) {
-    auto stream =
-        co_await net::connect_tcp(thread, origin_.host, origin_.port, settings_.connect_timeout, abort);
+    auto stream = co_await net::connect_tcp(thread, origin_.host, origin_.port,
+                                            settings_.connect_timeout, abort);
     if (!stream) co_return stream.error();
     connection =
         std::make_unique<H1UpstreamConnection>(shared_from_this(), thread, std::move(*stream));
@@ -85,7 +85,8 @@ net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread) {
     co_await reply->gate.wait();
     if (reply->descriptor < 0) continue;
     if (auto stream = net::adopt_tcp(thread, reply->descriptor)) {
-      co_return std::make_unique<H1UpstreamConnection>(shared_from_this(), thread, std::move(stream));
+      co_return std::make_unique<H1UpstreamConnection>(shared_from_this(), thread,
+                                                       std::move(stream));
     }
   }
   co_return nullptr;
@@ -108,7 +109,8 @@ void HostPool::drop_idle(H1UpstreamConnection& connection) {
   for (std::size_t i = 0; i < shard.idle.size(); ++i) {
     if (shard.idle[i].get() != &connection) continue;
     // Runs below a callback of the connection: it goes once that has returned.
-    connection.thread().post([dropped = std::shared_ptr<H1UpstreamConnection>(remove(shard, i))] {});
+    connection.thread().post(
+        [dropped = std::shared_ptr<H1UpstreamConnection>(remove(shard, i))] {});
     return;
   }
 }

@@ -8,8 +8,8 @@
 
 namespace smg {
 
-/// A growing body of bytes that are read into place: no zeroing, and growth moves pages, not bytes, once it
-/// is large. Freed memory of that size goes back to the system at once.
+/// A growing body of bytes that are read into place: no zeroing, and growth moves pages, not bytes,
+/// once it is large. Freed memory of that size goes back to the system at once.
 class BodyBuffer {
  public:
   BodyBuffer() = default;

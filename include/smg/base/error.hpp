@@ -6,8 +6,8 @@
 
 namespace smg {
 
-/// Every way in which the gateway itself can fail a request. What a client, a metric, the retry rule
-/// and a circuit breaker make of each is in one table, `row()`.
+/// Every way in which the gateway itself can fail a request. What a client, a metric, the retry
+/// rule and a circuit breaker make of each is in one table, `row()`.
 enum class ErrorCode : std::uint8_t {
   // The client's fault.
   BadRequest,           ///< framing or a head that cannot be read (RFC 9112)
@@ -42,10 +42,10 @@ enum class Fault : std::uint8_t { Client, Fleet, Worker, Gateway };
 
 /// What the rest of the program needs to know about an ErrorCode.
 struct ErrorRow {
-  int status;                    ///< HTTP status towards the client
-  std::string_view wire_code;    ///< `error.code` and X-SMG-Error-Code; empty: neither is sent
+  int status;                  ///< HTTP status towards the client
+  std::string_view wire_code;  ///< `error.code` and X-SMG-Error-Code; empty: neither is sent
   Fault fault;
-  std::string_view error_type;   ///< label of smg_router_request_errors_total
+  std::string_view error_type;  ///< label of smg_router_request_errors_total
 };
 
 /// The table row of a code. Defined for every enumerator.

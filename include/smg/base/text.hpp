@@ -22,7 +22,8 @@ namespace smg::text {
 
 [[nodiscard]] constexpr bool starts_with_ignoring_case(std::string_view text,
                                                        std::string_view prefix) noexcept {
-  return text.size() >= prefix.size() && equals_ignoring_case(text.substr(0, prefix.size()), prefix);
+  return text.size() >= prefix.size() &&
+         equals_ignoring_case(text.substr(0, prefix.size()), prefix);
 }
 
 /// Without leading and trailing blanks and tabs (OWS of RFC 9110 5.6.3).
@@ -47,7 +48,8 @@ constexpr void for_each_element(std::string_view list, Visit&& visit) {
 /// Whether a comma-separated list has this element, compared without case.
 [[nodiscard]] constexpr bool list_has(std::string_view list, std::string_view element) noexcept {
   bool found = false;
-  for_each_element(list, [&](std::string_view e) { found = found || equals_ignoring_case(e, element); });
+  for_each_element(list,
+                   [&](std::string_view e) { found = found || equals_ignoring_case(e, element); });
   return found;
 }
 
@@ -56,7 +58,8 @@ constexpr void for_each_element(std::string_view list, Visit&& visit) {
 
 [[nodiscard]] std::string to_lower(std::string_view text);
 
-/// Appends `text` to `out` as the inside of a JSON string: quotes, backslashes and controls escaped.
+/// Appends `text` to `out` as the inside of a JSON string: quotes, backslashes and controls
+/// escaped.
 void append_json_escaped(std::string& out, std::string_view text);
 
 /// `text` as a JSON string, with its quotes.

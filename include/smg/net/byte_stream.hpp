@@ -1,10 +1,10 @@
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include <sys/uio.h>
 
 namespace smg::net {
 
@@ -31,8 +31,8 @@ class StreamObserver {
   ~StreamObserver() = default;
 };
 
-/// A connected byte stream, plain or TLS, that never blocks and owns no buffer: readiness is announced,
-/// and whoever is told reads into memory of its own choice. Lives on one IoThread.
+/// A connected byte stream, plain or TLS, that never blocks and owns no buffer: readiness is
+/// announced, and whoever is told reads into memory of its own choice. Lives on one IoThread.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -47,8 +47,8 @@ class ByteStream {
   virtual void await_readable() = 0;
   virtual void await_writable() = 0;
 
-  /// Asks for `on_readable()` when the stream fails, even while unread bytes stand before the failure.
-  /// Stays asked for. Idempotent.
+  /// Asks for `on_readable()` when the stream fails, even while unread bytes stand before the
+  /// failure. Stays asked for. Idempotent.
   virtual void await_failure() = 0;
 
   /// Whether the stream has failed, or the peer has closed it and all its bytes have been read.
@@ -61,8 +61,8 @@ class ByteStream {
   /// Makes the coming close a reset, so that the peer cannot take our bytes for complete.
   virtual void reset_on_close() noexcept = 0;
 
-  /// Gives up the descriptor, with nothing pending, so that another thread can take it over; -1 if the
-  /// stream cannot move.
+  /// Gives up the descriptor, with nothing pending, so that another thread can take it over; -1 if
+  /// the stream cannot move.
   [[nodiscard]] virtual int release() noexcept = 0;
 };
 

@@ -13,10 +13,12 @@ using Duration = Clock::duration;
 
 class DeadlineQueue;
 
-/// One timeout, embedded in the object that it guards. Arming again moves it; destruction disarms it.
+/// One timeout, embedded in the object that it guards. Arming again moves it; destruction disarms
+/// it.
 class Deadline {
  public:
-  /// `expired` runs on the queue's thread, directly below the event loop; the deadline is disarmed then.
+  /// `expired` runs on the queue's thread, directly below the event loop; the deadline is disarmed
+  /// then.
   Deadline(DeadlineQueue& queue, std::function<void()> expired)
       : queue_(queue), expired_(std::move(expired)) {}
   ~Deadline() { disarm(); }

@@ -22,8 +22,8 @@ class Gate {
   /// Opens the gate; the waiter resumes from the event loop, never inside this call.
   void open();
 
-  /// Opens the gate and resumes the waiter inside this call. Only for callers directly below the event
-  /// loop: it spares a turn of the loop for every wake-up by a socket.
+  /// Opens the gate and resumes the waiter inside this call. Only for callers directly below the
+  /// event loop: it spares a turn of the loop for every wake-up by a socket.
   void open_and_resume();
 
   [[nodiscard]] bool has_waiter() const noexcept { return waiter_.has_value(); }

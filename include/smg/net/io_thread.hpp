@@ -1,11 +1,12 @@
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
 #include <span>
 #include <thread>
 #include <vector>
+
+#include <boost/asio/io_context.hpp>
 
 #include <smg/net/asio.hpp>
 #include <smg/net/deadline_queue.hpp>
@@ -13,8 +14,8 @@
 
 namespace smg::net {
 
-/// One event loop and what belongs to it. All members but `post` are used on the loop's own thread (or
-/// before it starts). Connections never leave the thread they were given to.
+/// One event loop and what belongs to it. All members but `post` are used on the loop's own thread
+/// (or before it starts). Connections never leave the thread they were given to.
 class IoThread {
  public:
   explicit IoThread(unsigned index);
@@ -36,8 +37,9 @@ class IoThread {
   /// Tasks that live as long as the loop; joined by whoever stops it.
   [[nodiscard]] TaskGroup& tasks() noexcept { return tasks_; }
 
-  /// Read buffer shared by everything on this thread: what is in it is valid up to the next suspension
-  /// of the coroutine that filled it. Idle connections therefore hold no read buffer at all.
+  /// Read buffer shared by everything on this thread: what is in it is valid up to the next
+  /// suspension of the coroutine that filled it. Idle connections therefore hold no read buffer at
+  /// all.
   [[nodiscard]] std::span<char> scratch() noexcept { return {scratch_.get(), kScratchBytes}; }
 
   static constexpr std::size_t kScratchBytes = 256 * 1024;

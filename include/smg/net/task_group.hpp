@@ -7,8 +7,8 @@
 
 namespace smg::net {
 
-/// Coroutines that run beside their owner and are waited for before it goes: no work without an owner.
-/// On one IoThread. The owner stops its tasks by the objects they work on, then joins.
+/// Coroutines that run beside their owner and are waited for before it goes: no work without an
+/// owner. On one IoThread. The owner stops its tasks by the objects they work on, then joins.
 class TaskGroup {
  public:
   explicit TaskGroup(Executor executor) : executor_(executor), idle_(executor) {}
@@ -23,7 +23,8 @@ class TaskGroup {
   /// Returns when no task is left. For one waiter at a time.
   [[nodiscard]] Task<> join();
 
-  /// Calls `idle` once no task is left: now, or behind the last one's end. Replaces an earlier callback.
+  /// Calls `idle` once no task is left: now, or behind the last one's end. Replaces an earlier
+  /// callback.
   void when_idle(std::function<void()> idle);
 
   [[nodiscard]] std::size_t size() const noexcept { return running_; }

@@ -31,9 +31,7 @@ class AbortSwitch {
 
 /// Resolves and connects within `timeout` (zero: no limit). Errors: UpstreamTimeout, LocalResources
 /// (descriptors or ports ran out), Aborted, and UpstreamConnect for all the rest.
-[[nodiscard]] Task<Result<std::unique_ptr<ByteStream>>> connect_tcp(IoThread& thread, std::string host,
-                                                                   std::uint16_t port,
-                                                                   Duration timeout,
-                                                                   AbortSwitch& abort);
+[[nodiscard]] Task<Result<std::unique_ptr<ByteStream>>> connect_tcp(
+    IoThread& thread, std::string host, std::uint16_t port, Duration timeout, AbortSwitch& abort);
 
 }  // namespace smg::net

@@ -19,8 +19,8 @@ class FleetView {
     return tables_[thread.index()];
   }
 
-  /// Hands a new table to every thread. Messages keep their order, so a request that arrives after its
-  /// sender saw the change finds the change made. From any thread.
+  /// Hands a new table to every thread. Messages keep their order, so a request that arrives after
+  /// its sender saw the change finds the change made. From any thread.
   void publish(routing::WorkerTablePtr table) {
     threads_.post_to_all(
         [this, table](const net::IoThread& thread) { tables_[thread.index()] = table; });

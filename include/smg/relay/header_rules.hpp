@@ -8,9 +8,9 @@
 
 namespace smg::relay {
 
-/// The fields of a request that goes to a worker (ruling 6): those of the client's that are on the list
-/// below or on `further`, and the gateway's own. `authorization` holds what takes the place of a missing
-/// client credential, if anything. The views point into `client` and the arguments.
+/// The fields of a request that goes to a worker (ruling 6): those of the client's that are on the
+/// list below or on `further`, and the gateway's own. `authorization` holds what takes the place of
+/// a missing client credential, if anything. The views point into `client` and the arguments.
 ///
 /// Passed on: authorization (the first line), x-request-id and x-request-id-*, x-correlation-id,
 /// traceparent, tracestate, x-smg-routing-key, anthropic-version, anthropic-beta.
@@ -25,9 +25,10 @@ struct RelayedBy {
   std::string_view request_id;
 };
 
-/// The fields of a worker's response as they go to the client (ruling 7): all end-to-end lines in order,
-/// without the framing and without X-SMG-Error-Code, and with the gateway's own behind them.
-[[nodiscard]] http::Fields client_fields(const http::ResponseHead& worker, const RelayedBy& relayed_by);
+/// The fields of a worker's response as they go to the client (ruling 7): all end-to-end lines in
+/// order, without the framing and without X-SMG-Error-Code, and with the gateway's own behind them.
+[[nodiscard]] http::Fields client_fields(const http::ResponseHead& worker,
+                                         const RelayedBy& relayed_by);
 
 /// The fields that every response of the gateway to a client carries.
 void append_gateway_fields(http::Fields& fields, std::string_view request_id);

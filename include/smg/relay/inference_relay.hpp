@@ -21,11 +21,11 @@ struct RequestContext {
 
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;
-  bool streaming = false;   ///< the parsed body asked for a stream
-  bool minimax = false;     ///< the model that the client named has the MiniMax profile
-  std::string model{};        ///< canonical id; empty: unknown
-  std::string worker_url{};   ///< of the last attempt
-  int status = 0;           ///< of the relayed response; 0: none was written
+  bool streaming = false;    ///< the parsed body asked for a stream
+  bool minimax = false;      ///< the model that the client named has the MiniMax profile
+  std::string model{};       ///< canonical id; empty: unknown
+  std::string worker_url{};  ///< of the last attempt
+  int status = 0;            ///< of the relayed response; 0: none was written
 
   [[nodiscard]] observability::RouterLabels labels() const noexcept {
     return {model.empty() ? std::string_view("unknown") : std::string_view(model),
@@ -33,16 +33,16 @@ struct RequestContext {
   }
 };
 
-/// Brings inference requests to workers and their answers back. One for the process; its work runs on
-/// the thread of each request.
+/// Brings inference requests to workers and their answers back. One for the process; its work runs
+/// on the thread of each request.
 class InferenceRelay {
  public:
   InferenceRelay(const config::GatewayConfig& config, observability::Metrics& metrics,
                  const FleetView& fleet)
       : config_(config), metrics_(metrics), fleet_(fleet) {}
 
-  /// Decides the body path, and relays the request on it. An error is one that the client has not been
-  /// told yet, unless `client.head_written()`: then the response has broken off.
+  /// Decides the body path, and relays the request on it. An error is one that the client has not
+  /// been told yet, unless `client.head_written()`: then the response has broken off.
   [[nodiscard]] net::Task<Result<>> run(RequestContext& request);
 
  private:

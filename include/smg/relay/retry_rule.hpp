@@ -23,8 +23,8 @@ namespace smg::relay {
 /// What an error tells a circuit breaker: only a worker's fault is held against the worker.
 [[nodiscard]] routing::Outcome outcome_of(const GatewayError& error) noexcept;
 
-/// The delay before repetition `repetition` (from 1): initial * multiplier^(n-1), at most the maximum,
-/// times 1 ± jitter. `draw` is uniform in [0, 1).
+/// The delay before repetition `repetition` (from 1): initial * multiplier^(n-1), at most the
+/// maximum, times 1 ± jitter. `draw` is uniform in [0, 1).
 [[nodiscard]] config::Milliseconds backoff(const config::Retry& settings, std::uint32_t repetition,
                                            double draw) noexcept;
 

@@ -10,7 +10,7 @@ namespace smg::upstream {
 struct FetchRequest {
   std::string method = "GET";
   std::string target;
-  std::string api_key;  ///< sent as a Bearer credential unless empty
+  std::string api_key;        ///< sent as a Bearer credential unless empty
   std::string authorization;  ///< sent as it is instead, unless empty
   std::string body;
   std::string content_type;
@@ -25,9 +25,9 @@ struct FetchedResponse {
   [[nodiscard]] bool ok() const noexcept { return status >= 200 && status < 300; }
 };
 
-/// One exchange over the worker's own pool, resent once if the send fails before any response. The body
-/// is read up to `limit` bytes. Errors: as of HostPool::open and UpstreamExchange, UpstreamTimeout after
-/// `timeout`, UpstreamResponseTooLarge; Aborted after `abort`.
+/// One exchange over the worker's own pool, resent once if the send fails before any response. The
+/// body is read up to `limit` bytes. Errors: as of HostPool::open and UpstreamExchange,
+/// UpstreamTimeout after `timeout`, UpstreamResponseTooLarge; Aborted after `abort`.
 [[nodiscard]] net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread,
                                                        std::shared_ptr<HostPool> pool,
                                                        FetchRequest request, net::Duration timeout,

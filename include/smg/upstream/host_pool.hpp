@@ -36,8 +36,9 @@ struct Origin {
 };
 
 /// The connections to one host under one set of settings, shared by all io threads. Of HTTP/1.1
-/// connections each thread keeps its own idle ones and takes them without a lock; a thread that has none
-/// left takes over one of another thread's before it opens a new one. HTTP/2 goes through an H2Hub.
+/// connections each thread keeps its own idle ones and takes them without a lock; a thread that has
+/// none left takes over one of another thread's before it opens a new one. HTTP/2 goes through an
+/// H2Hub.
 class HostPool : public std::enable_shared_from_this<HostPool> {
  public:
   HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings);

@@ -10,8 +10,8 @@
 
 namespace smg::upstream {
 
-/// A request as it goes to a worker. Host, framing and Connection are the exchange's own business and
-/// not among the fields. The views are read during `write_head` only.
+/// A request as it goes to a worker. Host, framing and Connection are the exchange's own business
+/// and not among the fields. The views are read during `write_head` only.
 struct UpstreamRequest {
   std::string_view method = "POST";
   std::string_view target;
@@ -19,9 +19,9 @@ struct UpstreamRequest {
   http::BodyLength length;
 };
 
-/// One request to a worker and its response, whatever the protocol version: the waist between relays and
-/// connection pools. Lives on one IoThread. Sending and receiving may go on side by side, one coroutine
-/// each. After `abort` every pending and later call fails with its error.
+/// One request to a worker and its response, whatever the protocol version: the waist between
+/// relays and connection pools. Lives on one IoThread. Sending and receiving may go on side by
+/// side, one coroutine each. After `abort` every pending and later call fails with its error.
 class UpstreamExchange {
  public:
   virtual ~UpstreamExchange() = default;
@@ -30,18 +30,19 @@ class UpstreamExchange {
   virtual void write_head(const UpstreamRequest& request) = 0;
   virtual void flush() = 0;
 
-  /// Queues body pieces by reference and gives the kernel what it takes now. True: all of it has gone.
-  /// Otherwise the pieces must stay in place until `flushed` returns or `keep_unsent` has copied what is
-  /// left of them. `last` ends the body.
+  /// Queues body pieces by reference and gives the kernel what it takes now. True: all of it has
+  /// gone. Otherwise the pieces must stay in place until `flushed` returns or `keep_unsent` has
+  /// copied what is left of them. `last` ends the body.
   [[nodiscard]] virtual bool send(std::span<const std::string_view> pieces, bool last) = 0;
   virtual void keep_unsent() = 0;
 
-  /// Waits until the kernel has taken everything. Errors: UpstreamConnect when the worker takes no more
-  /// bytes — it may have answered already, so the response is still to be read — or what `abort` was given.
+  /// Waits until the kernel has taken everything. Errors: UpstreamConnect when the worker takes no
+  /// more bytes — it may have answered already, so the response is still to be read — or what
+  /// `abort` was given.
   [[nodiscard]] virtual net::Task<Result<>> flushed() = 0;
 
-  /// Waits for the final response head; informational ones are skipped. The head is the exchange's own.
-  /// Errors: UpstreamConnect (closed, reset, not HTTP), or what `abort` was given.
+  /// Waits for the final response head; informational ones are skipped. The head is the exchange's
+  /// own. Errors: UpstreamConnect (closed, reset, not HTTP), or what `abort` was given.
   [[nodiscard]] virtual net::Task<Result<const http::ResponseHead*>> read_head() = 0;
 
   /// Reads the next body bytes into `into`; 0 at the body's end. Never returns empty before that.
@@ -60,8 +61,8 @@ class UpstreamExchange {
   /// Cuts the exchange off at once, as the worker sees it too. Idempotent.
   virtual void abort(GatewayError why) noexcept = 0;
 
-  /// Ends the exchange: a connection in a clean state goes back to its pool, any other is closed. Called
-  /// by UpstreamExchangePtr in place of a destructor.
+  /// Ends the exchange: a connection in a clean state goes back to its pool, any other is closed.
+  /// Called by UpstreamExchangePtr in place of a destructor.
   virtual void release() noexcept = 0;
 };
 
