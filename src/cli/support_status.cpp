@@ -10,7 +10,6 @@ namespace {
 // becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
 constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     // Routing and workers.
-    {"--upstream-http2", "", "", "negotiate HTTP/2 with each worker at its registration"},
     {"--routing-key-override,--sticky-sessions", "", "", "sticky sessions with any policy"},
     {"--routing-key-headers", "NAME...", "the policy's own",
      "headers searched for the routing key"},
@@ -45,9 +44,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {"--cors-allowed-origins", "ORIGIN...", "any", "origins that browsers may call from"},
     {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
     {"--tls-key-path", "FILE", "none", "its private key"},
-    {"--client-cert-path", "FILE", "none", "certificate shown to workers"},
-    {"--client-key-path", "FILE", "none", "its private key"},
-    {"--ca-cert-paths", "FILE...", "the system's", "authorities trusted for workers"},
     // Tracing.
     {"--enable-trace", "", "", "export traces"},
     {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},

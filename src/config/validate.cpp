@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <unistd.h>
+
 #include <smg/base/text.hpp>
 #include <smg/config/ip_literal.hpp>
 #include <smg/config/validate.hpp>
@@ -106,7 +108,24 @@ void check_limits(const Limits& limits, Findings& out) {
   out.positive("--request-timeout-secs", limits.request_timeout);
 }
 
+void check_tls_files(const Upstream& upstream, Findings& out) {
+  const bool has_cert = !upstream.client_cert_path.empty();
+  if (has_cert != !upstream.client_key_path.empty()) {
+    out.add("--client-cert-path", upstream.client_cert_path,
+            "Both --client-cert-path and --client-key-path must be specified together");
+  }
+  const auto check = [&out](std::string_view flag, const std::string& path) {
+    if (!path.empty() && ::access(path.c_str(), R_OK) != 0) {
+      out.add(flag, path, "Failed to read the file");
+    }
+  };
+  for (const auto& path : upstream.ca_cert_paths) check("--ca-cert-paths", path);
+  check("--client-cert-path", upstream.client_cert_path);
+  check("--client-key-path", upstream.client_key_path);
+}
+
 void check_upstream(const Upstream& upstream, Findings& out) {
+  check_tls_files(upstream, out);
   for (const auto& name : upstream.forward_request_headers) {
     if (!is_field_name(name)) {
       out.add("--forward-request-headers", name, "Must be a header name");
@@ -162,7 +181,7 @@ void check_worker_urls(const Fleet& fleet, Findings& out) {
     const auto url = parse_worker_url(text);
     if (!url) {
       out.add("--worker-urls", without_user_info(text), url.error().message);
-    } else if (url->scheme != "http") {
+    } else if (url->scheme != "http" && url->scheme != "https") {
       out.add("--worker-urls", url->text, url->scheme + ":// is not supported yet");
     }
   }

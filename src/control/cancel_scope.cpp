@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <smg/upstream/connect_worker.hpp>
+
 namespace smg::control {
 
 void CancelScope::cancel() {
@@ -21,6 +23,18 @@ net::Task<Result<upstream::FetchedResponse>> CancelScope::fetch(
       co_await upstream::fetch(thread_, std::move(pool), std::move(request), timeout, limit, abort);
   std::erase(fetching_, &abort);
   co_return response;
+}
+
+net::Task<Result<net::TlsClient::Connected>> CancelScope::connect(upstream::PoolDirectory& pools,
+                                                                  upstream::Origin origin,
+                                                                  net::Duration timeout) {
+  if (cancelled_) co_return fail(ErrorCode::Aborted);
+  net::AbortSwitch abort;
+  fetching_.push_back(&abort);
+  auto connected = co_await upstream::connect_worker(thread_, pools.tls(), std::move(origin),
+                                                     upstream::Offer::Either, timeout, abort);
+  std::erase(fetching_, &abort);
+  co_return connected;
 }
 
 net::Task<> CancelScope::sleep(net::Duration duration) {

@@ -25,6 +25,12 @@ class CancelScope {
       std::shared_ptr<upstream::HostPool> pool, upstream::FetchRequest request,
       net::Duration timeout, std::size_t limit);
 
+  /// Connects as upstream::connect_worker does, in whichever version; Aborted when the scope is
+  /// cancelled.
+  [[nodiscard]] net::Task<Result<net::TlsClient::Connected>> connect(upstream::PoolDirectory& pools,
+                                                                     upstream::Origin origin,
+                                                                     net::Duration timeout);
+
   /// Returns early when the scope is cancelled.
   [[nodiscard]] net::Task<> sleep(net::Duration duration);
 

@@ -21,8 +21,9 @@ net::Task<> watch_health(std::shared_ptr<CancelScope> scope, HealthSubject subje
                     subject.worker->status());
   auto next = net::Clock::now();
   while (!scope->cancelled()) {
-    const auto result = co_await check_health(*scope, subject.worker->shared_pool(),
-                                              settings.endpoint, facts.api_key, settings.timeout);
+    HealthQuestion question{settings.endpoint, facts.api_key, settings.timeout};
+    const auto result =
+        co_await check_health(*scope, subject.worker->shared_pool(), std::move(question));
     if (scope->cancelled()) co_return;
     // Running out of descriptors is our own fault and says nothing of the worker (ruling 30).
     const bool says_nothing = !result && result.error().code == ErrorCode::LocalResources;

@@ -146,7 +146,7 @@ config::Health health_settings(const WorkerSpec& spec, const config::Health& fla
 }
 
 upstream::Origin origin_of(const config::WorkerUrl& url) {
-  return {url.host, url.port, url.authority()};
+  return {url.host, url.port, url.authority(), url.scheme == "https"};
 }
 
 upstream::PoolSettings pool_settings(const WorkerSpec& spec, const config::Upstream& flags) {

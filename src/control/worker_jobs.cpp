@@ -22,10 +22,9 @@ ProbeSettings probe_settings(const WorkerSpec& spec, const config::GatewayConfig
                              upstream::PoolDirectory& pools) {
   const config::Health health = health_settings(spec, config.health);
   ProbeSettings settings;
-  settings.pool = pools.find_or_create(origin_of(spec.url), pool_settings(spec, config.upstream));
-  settings.api_key = spec.api_key;
-  settings.health_endpoint = health.endpoint;
-  settings.health_timeout = health.timeout;
+  settings.address = {&pools, origin_of(spec.url), pool_settings(spec, config.upstream),
+                      version_choice(spec, config.upstream.http2)};
+  settings.health = {health.endpoint, spec.api_key, health.timeout};
   settings.startup_delay = config.fleet.startup_delay;
   settings.longest_pause = config.fleet.startup_check_interval;
   settings.startup_timeout = config.fleet.startup_timeout;
@@ -41,27 +40,38 @@ net::Task<> WorkerRegistry::run_registration(EntryPtr entry, ScopePtr scope) {
     const std::lock_guard lock(mutex_);
     settings = probe_settings(spec_to_register(*entry), config_, pools_);
   }
-  auto discovered = co_await probe_worker(*scope, settings);
+  auto probed = co_await probe_worker(*scope, settings);
   const std::lock_guard lock(mutex_);
   // Another scope or none: the job has been cancelled, even if the word has not got here yet.
-  if (scope->cancelled() || entry->job_scope != scope) co_return;
-  entry->job_scope.reset();
-  if (discovered) {
-    registered(entry, std::move(*discovered));
-  } else {
-    not_registered(*entry, std::move(discovered.error().message));
+  const bool cancelled = scope->cancelled() || entry->job_scope != scope;
+  if (!cancelled) {
+    entry->job_scope.reset();
+    if (probed) {
+      registered(entry, *probed);
+    } else {
+      not_registered(*entry, std::move(probed.error().message));
+    }
+  }
+  // What has been opened for questions only does not stay open.
+  if (probed && (!entry->worker || entry->worker->shared_pool() != probed->pool)) {
+    probed->pool->retire();
   }
 }
 
-void WorkerRegistry::registered(const EntryPtr& entry, DiscoveredWorker discovered) {
+void WorkerRegistry::registered(const EntryPtr& entry, const ProbedWorker& probed) {
   if (entry->next_spec) entry->spec = std::move(*std::exchange(entry->next_spec, std::nullopt));
-  entry->discovered = std::move(discovered);
-  auto pool = pools_.find_or_create(origin_of(entry->spec.url),
-                                    pool_settings(entry->spec, config_.upstream));
-  const auto worker = std::make_shared<routing::Worker>(
-      worker_facts(entry->id, entry->spec, entry->discovered, config_), pool,
-      metrics_.open_worker_series(entry->url()));
+  entry->discovered = probed.discovered;
+  const auto& pool = probed.pool;
+  auto facts = worker_facts(entry->id, entry->spec, entry->discovered, config_);
+  facts.http2 = pool->settings().http2 && !pool->origin().tls;
+  auto series = metrics_.open_worker_series(entry->url());
+  series->set_http2(facts.http2);
+  const auto worker = std::make_shared<routing::Worker>(std::move(facts), pool, std::move(series));
   worker->set_status(WorkerStatus::Ready);
+  if (config_.upstream.http2) {
+    observability::log_info("resolved worker HTTP version",
+                            {{"worker", entry->url()}, {"http2", worker->facts().http2}});
+  }
   entry->job.reset();
   const auto former = entry->worker;
   install(*entry, worker);

@@ -131,7 +131,8 @@ void write_worker(JsonWriter& json, const WorkerEntry& entry, const config::Flee
   json.field("max_connection_attempts", spec.max_connection_attempts);
   json.field("is_healthy", status == routing::WorkerStatus::Ready);
   json.field("status", routing::name_of(status));
-  json.field("load", entry.worker ? entry.worker->load() : 0U).field("http2", false);
+  json.field("load", entry.worker ? entry.worker->load() : 0U)
+      .field("http2", entry.worker != nullptr && entry.worker->facts().http2);
   if (spec.health) write_health(json, *spec.health);
   if (spec.http_pool) write_pool(json, *spec.http_pool);
   if (spec.resilience) write_resilience(json, *spec.resilience);

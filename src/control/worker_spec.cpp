@@ -52,7 +52,7 @@ void read_url(JsonFields& fields, config::WorkerUrl& out) {
     fields.refuse(bad_request(prefix + "URL cannot be empty"));
   } else if (!url) {
     fields.refuse(bad_request(prefix + url.error().message));
-  } else if (url->scheme != "http") {
+  } else if (url->scheme != "http" && url->scheme != "https") {
     fields.refuse(bad_request(prefix + url->scheme + ":// is " + std::string(kLaterVersion)));
   } else {
     out = std::move(*url);
@@ -98,7 +98,6 @@ void read_pool(JsonFields& fields, PoolOverrides& pool) {
   fields.read("http2", pool.http2);
   require_positive(fields, "timeout_secs", pool.timeout_secs);
   require_positive(fields, "connect_timeout_secs", pool.connect_timeout_secs);
-  if (pool.http2.value_or(false)) fields.refuse_value("http2", kLaterVersion);
 }
 
 void read_resilience(JsonFields& fields, ResilienceOverrides& resilience) {

@@ -34,7 +34,7 @@ void H2Exchange::write_head(const UpstreamRequest& request) {
   auto& fields = link_->fields;
   fields.reserve(request.fields.size() + 5);
   fields.emplace_back(":method", request.method);
-  fields.emplace_back(":scheme", "http");
+  fields.emplace_back(":scheme", hub_->origin().tls ? "https" : "http");
   fields.emplace_back(":authority", hub_->origin().authority);
   fields.emplace_back(":path", request.target);
   for (const auto& [name, value] : request.fields) {

@@ -2,11 +2,12 @@
 
 #include "upstream/h2_exchange.hpp"
 #include "upstream/h2_upstream_connection.hpp"
+#include <smg/upstream/connect_worker.hpp>
 
 namespace smg::upstream {
 
-H2Hub::H2Hub(net::IoThread& home, Origin origin, PoolSettings settings)
-    : home_(home), origin_(std::move(origin)), settings_(settings) {}
+H2Hub::H2Hub(net::IoThread& home, net::TlsClient& tls, Origin origin, PoolSettings settings)
+    : home_(home), tls_(tls), origin_(std::move(origin)), settings_(settings) {}
 
 H2Hub::~H2Hub() = default;
 
@@ -83,15 +84,16 @@ void H2Hub::open_connection() {
 }
 
 net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
-  auto stream = co_await net::connect_tcp(home_, origin_.host, origin_.port,
-                                          settings_.connect_timeout, connecting_abort_);
+  auto connected = co_await connect_worker(home_, tls_, origin_, Offer::Http2,
+                                           settings_.connect_timeout, connecting_abort_);
   connecting_ = false;
-  if (!stream) {
-    fail_waiting(stream.error());
+  if (!connected) {
+    fail_waiting(connected.error());
     co_return;
   }
   if (retired_ && waiting_.empty()) co_return;
-  connections_.push_back(std::make_unique<H2UpstreamConnection>(*this, std::move(*stream)));
+  connections_.push_back(
+      std::make_unique<H2UpstreamConnection>(*this, std::move(connected->stream)));
   capacity_changed();
 }
 

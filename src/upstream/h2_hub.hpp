@@ -13,7 +13,7 @@ namespace smg::upstream {
 /// where they say otherwise.
 class H2Hub : public std::enable_shared_from_this<H2Hub> {
  public:
-  H2Hub(net::IoThread& home, Origin origin, PoolSettings settings);
+  H2Hub(net::IoThread& home, net::TlsClient& tls, Origin origin, PoolSettings settings);
   ~H2Hub();
 
   /// Runs `work` on the home thread: at once when called there, else by message. From any thread.
@@ -48,6 +48,7 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   void fail_waiting(const GatewayError& error);
 
   net::IoThread& home_;
+  net::TlsClient& tls_;
   const Origin origin_;
   const PoolSettings settings_;
   std::list<std::unique_ptr<H2UpstreamConnection>> connections_;

@@ -1,5 +1,6 @@
 #include "upstream/h1_upstream_connection.hpp"
 #include "upstream/h2_exchange.hpp"
+#include <smg/upstream/connect_worker.hpp>
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::upstream {
@@ -7,21 +8,23 @@ namespace {
 
 /// HTTP/2 connections live on one thread for each host; which one is all the same, as long as they
 /// spread.
-std::shared_ptr<H2Hub> make_hub(net::IoThreads& threads, const Origin& origin,
+std::shared_ptr<H2Hub> make_hub(net::IoThreads& threads, net::TlsClient& tls, const Origin& origin,
                                 const PoolSettings& settings) {
   if (!settings.http2) return nullptr;
   const std::size_t home = std::hash<std::string>{}(origin.authority) % threads.size();
-  return std::make_shared<H2Hub>(threads[home], origin, settings);
+  return std::make_shared<H2Hub>(threads[home], tls, origin, settings);
 }
 
 }  // namespace
 
-HostPool::HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings)
+HostPool::HostPool(net::IoThreads& threads, net::TlsClient& tls, Origin origin,
+                   PoolSettings settings)
     : threads_(threads),
+      tls_(tls),
       origin_(std::move(origin)),
       settings_(settings),
       shards_(threads.size()),
-      h2_(make_hub(threads, origin_, settings_)) {}
+      h2_(make_hub(threads, tls, origin_, settings_)) {}
 
 HostPool::~HostPool() {
   if (h2_) h2_->run_at_home([hub = h2_] { hub->retire(); });
@@ -35,11 +38,11 @@ net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
     connection = co_await take_over(thread);
   }
   if (!connection) {
-    auto stream = co_await net::connect_tcp(thread, origin_.host, origin_.port,
-                                            settings_.connect_timeout, abort);
-    if (!stream) co_return stream.error();
-    connection =
-        std::make_unique<H1UpstreamConnection>(shared_from_this(), thread, std::move(*stream));
+    auto connected = co_await connect_worker(thread, tls_, origin_, Offer::Http1,
+                                             settings_.connect_timeout, abort);
+    if (!connected) co_return connected.error();
+    connection = std::make_unique<H1UpstreamConnection>(shared_from_this(), thread,
+                                                        std::move(connected->stream));
   }
   connection->begin();
   co_return UpstreamExchangePtr(connection.release());
@@ -71,7 +74,9 @@ net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread) {
     int descriptor = -1;
   };
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    if (i == thread.index() || shards_[i].count.load(std::memory_order_relaxed) == 0) continue;
+    // A TLS connection cannot leave its thread.
+    if (origin_.tls || i == thread.index() || shards_[i].count.load(std::memory_order_relaxed) == 0)
+      continue;
     const auto reply = std::make_shared<Reply>(thread.executor());
     net::IoThread& owner = threads_[i];
     owner.post([self = shared_from_this(), &owner, &thread, reply] {
@@ -137,7 +142,7 @@ std::shared_ptr<HostPool> PoolDirectory::find_or_create(const Origin& origin,
       return pool;
     }
   }
-  auto pool = std::make_shared<HostPool>(threads_, origin, settings);
+  auto pool = std::make_shared<HostPool>(threads_, tls_, origin, settings);
   pools_.push_back(pool);
   return pool;
 }

@@ -20,7 +20,7 @@ namespace smg::control {
 struct WorkerSpec;
 struct WorkerPatch;
 struct WorkerEntry;
-struct DiscoveredWorker;
+struct ProbedWorker;
 class CancelScope;
 class TableBuilder;
 
@@ -78,6 +78,8 @@ class WorkerRegistry {
   [[nodiscard]] EntryPtr find(std::string_view id) const;
   [[nodiscard]] std::optional<ControlError> why_not_now(std::string_view url);
   void forget_old_failures();
+  void registered(const EntryPtr& entry, const ProbedWorker& probed);
+  void not_registered(WorkerEntry& entry, std::string reason);
   void start_registration(const EntryPtr& entry);
   void start_removal(const EntryPtr& entry);
   void start_health_checks(const EntryPtr& entry);
@@ -89,8 +91,6 @@ class WorkerRegistry {
   // On thread 0, taking the lock.
   [[nodiscard]] net::Task<> run_registration(EntryPtr entry, ScopePtr scope);
   [[nodiscard]] net::Task<> run_removal(EntryPtr entry, ScopePtr scope);
-  void registered(const EntryPtr& entry, DiscoveredWorker discovered);
-  void not_registered(WorkerEntry& entry, std::string reason);
   void health_changed(const EntryPtr& entry, routing::WorkerStatus status);
   void drop(const EntryPtr& entry);
 

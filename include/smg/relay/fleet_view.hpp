@@ -19,11 +19,16 @@ class FleetView {
     return tables_[thread.index()];
   }
 
-  /// Hands a new table to every thread. Messages keep their order, so a request that arrives after
-  /// its sender saw the change finds the change made. From any thread.
-  void publish(routing::WorkerTablePtr table) {
-    threads_.post_to_all(
-        [this, table](const net::IoThread& thread) { tables_[thread.index()] = table; });
+  /// Hands a new table to every thread, and takes it over at once on the calling one. Messages to a
+  /// thread keep their order, so a request that arrives after its sender saw the change finds it made.
+  void publish(const routing::WorkerTablePtr& table) {
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      if (&threads_[i] == net::IoThread::current()) {
+        tables_[i] = table;
+      } else {
+        threads_[i].post([this, i, table] { tables_[i] = table; });
+      }
+    }
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <smg/config/gateway_config.hpp>
-#include <smg/net/tcp_stream.hpp>
+#include <smg/net/tls_client.hpp>
 #include <smg/upstream/upstream_exchange.hpp>
 
 namespace smg::upstream {
@@ -31,6 +31,7 @@ struct Origin {
   std::string host;  ///< IPv6 literals without brackets
   std::uint16_t port = 80;
   std::string authority;  ///< the Host value: brackets as needed, port unless it is the default
+  bool tls = false;       ///< an https:// worker
 
   bool operator==(const Origin&) const = default;
 };
@@ -41,7 +42,8 @@ struct Origin {
 /// H2Hub.
 class HostPool : public std::enable_shared_from_this<HostPool> {
  public:
-  HostPool(net::IoThreads& threads, Origin origin, PoolSettings settings);
+  /// `tls` is what https:// origins are spoken to with, and must outlive the pool.
+  HostPool(net::IoThreads& threads, net::TlsClient& tls, Origin origin, PoolSettings settings);
   ~HostPool();
   HostPool(const HostPool&) = delete;
   HostPool& operator=(const HostPool&) = delete;
@@ -75,6 +77,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   [[nodiscard]] Connection remove(Shard& shard, std::size_t index);
 
   net::IoThreads& threads_;
+  net::TlsClient& tls_;
   const Origin origin_;
   const PoolSettings settings_;
   std::vector<Shard> shards_;
@@ -86,7 +89,9 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
 /// All pools, by host and settings: workers with the same of both share one.
 class PoolDirectory {
  public:
-  explicit PoolDirectory(net::IoThreads& threads) : threads_(threads) {}
+  /// Throws std::runtime_error for TLS files that cannot be used.
+  PoolDirectory(net::IoThreads& threads, const net::TlsClientSettings& tls)
+      : threads_(threads), tls_(tls) {}
 
   /// The pool for these settings, made if there is none. From any thread.
   [[nodiscard]] std::shared_ptr<HostPool> find_or_create(const Origin& origin,
@@ -95,8 +100,11 @@ class PoolDirectory {
   /// Retires every pool: for the end of the process.
   void retire_all();
 
+  [[nodiscard]] net::TlsClient& tls() noexcept { return tls_; }
+
  private:
   net::IoThreads& threads_;
+  net::TlsClient tls_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<HostPool>> pools_;
 };

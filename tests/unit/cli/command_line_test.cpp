@@ -78,6 +78,7 @@ TEST_F(CommandLine, SetsUpstreamAndResilience) {
          return c.upstream.forward_request_headers == Arguments{"x-tenant", "x-user"};
        }},
       {{"--upstream-http2=false"}, [](auto& c) { return !c.upstream.http2; }},
+      {{"--upstream-http2"}, [](auto& c) { return c.upstream.http2; }},
       {{"--retry-max-retries", "1"}, [](auto& c) { return c.retry.max_attempts == 1; }},
       {{"--retry-max-retries", "0", "--disable-retries"},
        [](auto& c) { return c.retry.disabled && !c.retry.enabled(); }},
@@ -291,10 +292,8 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
-      {"--upstream-http2"},
       {"--api-key", "k"},
       {"--tls-cert-path", "c"},
-      {"--ca-cert-paths", "a", "b"},
       {"--control-plane-api-keys", "a:b:user:secret"},
       {"--control-plane-audit-enabled"},
       {"--jwt-issuer", "i"},
@@ -408,7 +407,7 @@ TEST_F(CommandLine, HelpListsFlagsWithDefaults) {
       {"--log-json", "[off]"},
       {"--log-level", "[info]"},
       {"--request-id-headers", "x-correlation-id"},
-      {"--upstream-http2", "not supported yet"},
+      {"--api-key", "not supported yet"},
       {"--max-concurrent-requests", "[-1]"},
       {"--queue-size", "[100]"},
       {"--api-key", "[none]"},

@@ -112,7 +112,7 @@ TEST_F(SettingSources, RefusesBadFiles) {
       {"no-remove-unhealthy-workers = 7\n", 2, "--remove-unhealthy-workers:"},
       {"prometheus-duration-buckets = []\n", 1, "--prometheus-duration-buckets:"},
       {"api-key = \"secret\"\n", 1, "--api-key: not supported yet"},
-      {"upstream-http2 = true\n", 1, "--upstream-http2: not supported yet"},
+      {"routing-key-override = true\n", 1, "--routing-key-override: not supported yet"},
       {"stream-request-bodies-over = 1\n", 2, "--max-buffered-request-bytes"},
   };
   for (const auto& [text, exit_code, message] : kCases) {

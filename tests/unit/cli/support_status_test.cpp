@@ -8,7 +8,7 @@ namespace smg::cli {
 namespace {
 
 TEST(SupportStatus, IsFoundByTheFirstName) {
-  ASSERT_NE(find_refused("--upstream-http2"), nullptr);
+  ASSERT_NE(find_refused("--api-key"), nullptr);
   ASSERT_NE(find_refused("--max-idle-secs"), nullptr);
   EXPECT_EQ(find_refused("--max-idle-secs")->names, "--max-idle-secs,--sticky-key-idle-secs");
   EXPECT_EQ(find_refused("--max-idle"), nullptr);

@@ -23,12 +23,20 @@ class WorkerRegistryTest : public testing::Test {
   ~WorkerRegistryTest() override {
     if (!registry_) return;
     threads_[0].post([&] { threads_[0].tasks().spawn(registry_->stop()); });
+    wait_until_idle();
+    pools_.retire_all();
+    wait_until_idle();
+    threads_.stop();
+  }
+
+  void wait_until_idle() {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       std::promise<void> idle;
-      threads_[i].post([&] { threads_[i].tasks().when_idle([&] { idle.set_value(); }); });
+      threads_[i].post([&] {
+        threads_[i].post([&] { threads_[i].tasks().when_idle([&] { idle.set_value(); }); });
+      });
       idle.get_future().wait();
     }
-    threads_.stop();
   }
 
   /// smg_worker_pool_size of a model, as its text; empty: there is none.
@@ -94,10 +102,17 @@ class WorkerRegistryTest : public testing::Test {
     return table.get_future().get();
   }
 
+  /// The table of a thread, once it has this many workers.
+  routing::WorkerTablePtr table_of(std::size_t index, std::size_t workers) {
+    auto table = table_on(index);
+    while (table->workers().size() != workers) table = table_on(index);
+    return table;
+  }
+
   config::GatewayConfig config_;
   observability::Metrics metrics_{{1.0}, "test"};
   net::IoThreads threads_{2};
-  upstream::PoolDirectory pools_{threads_};
+  upstream::PoolDirectory pools_{threads_, {}};
   relay::FleetView fleet_{threads_};
   TinyWorker worker_;
   std::unique_ptr<WorkerRegistry> registry_;
@@ -113,7 +128,7 @@ TEST_F(WorkerRegistryTest, RegistersTheWorkersOfTheFlags) {
       std::string::npos)
       << list;
   for (const std::size_t index : {0U, 1U}) {
-    const auto table = table_on(index);
+    const auto table = table_of(index, 1);
     ASSERT_NE(table->find("base"), nullptr);
     ASSERT_NE(table->find("adapter"), nullptr);
     EXPECT_TRUE(table->workers().front()->healthy());
@@ -178,7 +193,8 @@ TEST_F(WorkerRegistryTest, PatchKeepsTheWorkerAndItsLoad) {
   start();
   const std::string page = add(R"(,"priority":10,"labels":{"a":"1"})");
   until(page, R"("status":"ready")");
-  const routing::LoadGuard running(*registry_->workers().front());
+  const routing::WorkerPtr worker = registry_->workers().front();
+  const routing::LoadGuard running(*worker);
   const auto patched =
       call(http::Method::Patch, page, R"({"cost":3,"labels":{"b":"2"},"api_key":"new"})");
   EXPECT_EQ(patched.status, 202);
@@ -186,7 +202,7 @@ TEST_F(WorkerRegistryTest, PatchKeepsTheWorkerAndItsLoad) {
   EXPECT_NE(after.find(R"("a":"1","b":"2")"), std::string::npos) << after;
   EXPECT_NE(after.find(R"("priority":10,"cost":3.0)"), std::string::npos) << after;
   EXPECT_NE(after.find(R"("status":"ready","load":1)"), std::string::npos) << after;
-  EXPECT_EQ(table_on(1)->workers().front()->facts().api_key, "new");
+  while (table_on(1)->workers().front()->facts().api_key != "new") std::this_thread::yield();
 }
 
 TEST_F(WorkerRegistryTest, PutRegistersAnewUnderTheSameId) {
@@ -205,7 +221,8 @@ TEST_F(WorkerRegistryTest, DrainsUntilTheLastRequestHasEnded) {
   const std::string page = add(R"(,"health":{"drain_settle_secs":600})");
   until(page, R"("status":"ready")");
   {
-    const routing::LoadGuard running(*registry_->workers().front());
+    const routing::WorkerPtr worker = registry_->workers().front();
+    const routing::LoadGuard running(*worker);
     EXPECT_EQ(call(http::Method::Delete, page).status, 202);
     const std::string draining = get(page).body;
     EXPECT_NE(draining.find(R"("is_healthy":false,"status":"draining")"), std::string::npos)
@@ -214,7 +231,7 @@ TEST_F(WorkerRegistryTest, DrainsUntilTheLastRequestHasEnded) {
     EXPECT_EQ(call(http::Method::Delete, page).status, 202);
   }
   until(page, "WORKER_NOT_FOUND");
-  EXPECT_EQ(table_on(0)->workers().size(), 0U);
+  EXPECT_EQ(table_of(0, 0)->find("base"), nullptr);
   EXPECT_EQ(get("/readiness").status, 503);
   EXPECT_EQ(pool_size("base"), "0");
 }
