@@ -5,7 +5,15 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)
 find_package(simdjson 3.0 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
+find_library(SMG_NGHTTP2 nghttp2 REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
+
+# xxHash ships no package file for CMake.
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_library(XXHASH_LIBRARY xxhash REQUIRED)
+add_library(smg_xxhash INTERFACE)
+target_include_directories(smg_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+target_link_libraries(smg_xxhash INTERFACE ${XXHASH_LIBRARY})
 
 # Asio's bodies are compiled once. Mixed definitions of these macros would break the one-definition rule,
 # so they live on this one target, which every layer links.

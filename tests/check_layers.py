@@ -23,6 +23,7 @@ THIRD_PARTY: list[tuple[str, set[str]]] = [
     ("spdlog/", {"observability"}),
     ("fmt/", {"observability"}),
     ("nghttp2/", {"http"}),
+    ("xxhash.h", {"routing"}),
     ("openssl/", {"net"}),
     ("boost/beast", set()),
     ("boost/asio", {"net"}),

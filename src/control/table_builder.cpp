@@ -23,14 +23,14 @@ void add_aliases(Aliases& aliases, const routing::Worker& worker) {
 
 }  // namespace
 
-TableBuilder::TableBuilder(std::string default_policy)
-    : default_policy_(std::move(default_policy)), for_all_(make({})) {}
+TableBuilder::TableBuilder(const config::GatewayConfig& config)
+    : config_(config), for_all_(make({})) {}
 
 std::shared_ptr<routing::Policy> TableBuilder::make(std::string_view name) const {
   if (!name.empty()) {
-    if (std::shared_ptr<routing::Policy> named = routing::make_policy(name)) return named;
+    if (std::shared_ptr<routing::Policy> named = routing::make_policy(name, config_)) return named;
   }
-  return routing::make_policy(default_policy_);
+  return routing::make_policy(config_.fleet.policy, config_);
 }
 
 routing::WorkerTablePtr TableBuilder::build(std::vector<routing::WorkerPtr> workers) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <smg/config/gateway_config.hpp>
 #include <smg/routing/worker_table.hpp>
 
 namespace smg::control {
@@ -13,8 +14,8 @@ namespace smg::control {
 /// long as its model has workers. Not thread-safe.
 class TableBuilder {
  public:
-  /// `default_policy`: a name that routing::make_policy knows.
-  explicit TableBuilder(std::string default_policy);
+  /// `config` names the default policy, tunes all of them, and must outlive the builder.
+  explicit TableBuilder(const config::GatewayConfig& config);
 
   /// The table of these workers, in their order. A model takes the policy that its first worker's
   /// label `policy` names, or else the default one; the pool of all workers has one of its own.
@@ -23,7 +24,7 @@ class TableBuilder {
  private:
   [[nodiscard]] std::shared_ptr<routing::Policy> make(std::string_view name) const;
 
-  const std::string default_policy_;
+  const config::GatewayConfig& config_;
   const std::shared_ptr<routing::Policy> for_all_;
   std::map<std::string, std::shared_ptr<routing::Policy>, std::less<>> by_model_;
 };

@@ -56,7 +56,7 @@ WorkerRegistry::WorkerRegistry(const config::GatewayConfig& config, observabilit
       thread_(threads[0]),
       pools_(pools),
       fleet_(fleet),
-      tables_(std::make_unique<TableBuilder>(config.fleet.policy)),
+      tables_(std::make_unique<TableBuilder>(config)),
       tasks_(thread_.executor()) {}
 
 WorkerRegistry::~WorkerRegistry() = default;
@@ -64,7 +64,7 @@ WorkerRegistry::~WorkerRegistry() = default;
 void WorkerRegistry::start() {
   for (const auto& text : config_.fleet.worker_urls) {
     auto url = config::parse_worker_url(text);
-    if (!url || url->scheme != "http") {
+    if (!url || (url->scheme != "http" && url->scheme != "https")) {
       observability::log_error("a worker's URL cannot be used",
                                {{"worker", config::without_user_info(text)}});
       continue;

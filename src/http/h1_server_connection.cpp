@@ -1,7 +1,8 @@
 #include "http/h1_server_connection.hpp"
 
 #include <charconv>
-#include <ctime>
+
+#include "http/http_date.hpp"
 
 #include <smg/http/h1_parser.hpp>
 
@@ -15,6 +16,8 @@ constexpr std::size_t kMaxPipelined = 64 * 1024;
 /// How long and how far a connection is drained before it is closed over unread bytes (RFC 9112 9.6).
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::uint64_t kLingerBytes = 8 * 1024 * 1024;
+/// What an HTTP/2 client starts with (RFC 9113 3.4); no HTTP/1 request does.
+constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 iovec piece_of(std::string_view bytes) noexcept {
   return {const_cast<char*>(bytes.data()), bytes.size()};
@@ -24,21 +27,6 @@ std::size_t total_size(std::span<const iovec> pieces) noexcept {
   std::size_t total = 0;
   for (const iovec& piece : pieces) total += piece.iov_len;
   return total;
-}
-
-/// The current Date value, formatted once a second and thread.
-std::string_view date_now() {
-  thread_local std::time_t formatted_for = 0;
-  thread_local char text[32];
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  if (now.tv_sec != formatted_for) {
-    formatted_for = now.tv_sec;
-    std::tm parts{};
-    ::gmtime_r(&now.tv_sec, &parts);
-    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  }
-  return text;
 }
 
 void append_number(std::string& out, std::uint64_t value, int base = 10) {
@@ -72,7 +60,8 @@ H1ServerConnection::~H1ServerConnection() = default;
 // ---- the connection's life ----------------------------------------------------------------------
 
 net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
-  for (;;) {
+  const bool is_http1 = co_await recognise();
+  while (is_http1) {
     const bool have_head = co_await read_head();
     if (!have_head) break;
     begin_exchange();
@@ -80,7 +69,25 @@ net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
     const bool reusable = co_await finish_exchange();
     if (!reusable) break;
   }
-  stream_->close();
+  if (!speaks_http2_) stream_->close();
+}
+
+/// Reads the connection's first bytes for as long as they may be an HTTP/2 preface. False: they are, or the
+/// connection has ended.
+net::Task<bool> H1ServerConnection::recognise() {
+  for (;;) {
+    const auto start = std::string_view(input_).substr(0, kHttp2Preface.size());
+    if (!kHttp2Preface.starts_with(start)) co_return true;
+    speaks_http2_ = start.size() == kHttp2Preface.size();
+    if (speaks_http2_) co_return false;
+    const bool more = co_await fill_input();
+    if (!more) co_return false;
+  }
+}
+
+std::optional<Http2Start> H1ServerConnection::take_http2() {
+  if (!std::exchange(speaks_http2_, false) || gone_) return std::nullopt;
+  return Http2Start{std::move(stream_), std::move(input_)};
 }
 
 /// Reads and parses the next request head. False: the connection ended, or has been told why it will.
@@ -277,6 +284,7 @@ void H1ServerConnection::watch_client() {
 
 net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> into) {
   if (body_ended_) co_return std::size_t{0};
+  if (read_cancelled_) co_return fail(ErrorCode::Aborted);
   while (!input_.empty()) {
     auto taken = take_buffered_body(into);
     if (!taken || *taken > 0 || body_ended_) co_return taken;

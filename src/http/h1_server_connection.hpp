@@ -2,27 +2,39 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+
+#include "http/server_connection.hpp"
 
 #include <smg/config/gateway_config.hpp>
 #include <smg/http/chunked.hpp>
-#include <smg/http/client_exchange.hpp>
 #include <smg/net/byte_stream.hpp>
 
 namespace smg::http {
 
+/// A connection that turned out to speak HTTP/2: `input` starts with the client's preface.
+struct Http2Start {
+  std::unique_ptr<net::ByteStream> stream;
+  std::string input;
+};
+
 /// One HTTP/1 client connection: requests in order, one exchange at a time. It is the exchange itself,
 /// so a kept-alive connection allocates next to nothing for a further request.
-class H1ServerConnection final : public ClientExchange, private net::StreamObserver {
+class H1ServerConnection final : public ServerConnection,
+                                 public ClientExchange,
+                                 private net::StreamObserver {
  public:
   H1ServerConnection(net::IoThread& thread, const config::Listen& settings,
                      std::unique_ptr<net::ByteStream> stream);
   ~H1ServerConnection() override;
 
-  /// Reads and answers requests until the connection ends.
-  [[nodiscard]] net::Task<> serve(RequestHandler& handler);
+  // ServerConnection
+  net::Task<> serve(RequestHandler& handler) override;
+  void drain() override;
+  void abort() noexcept override;  // of the exchange too
 
-  /// Lets a running request finish and closes then; an idle connection, or a half-sent head, ends now.
-  void drain();
+  /// Behind `serve`: what an HTTP/2 connection goes on from, if that is what the client speaks.
+  [[nodiscard]] std::optional<Http2Start> take_http2();
 
   // ClientExchange
   const RequestHead& head() const noexcept override { return head_; }
@@ -40,7 +52,6 @@ class H1ServerConnection final : public ClientExchange, private net::StreamObser
   bool head_written() const noexcept override { return head_written_; }
   bool gone() const noexcept override { return gone_; }
   void on_gone(std::function<void()> callback) override { on_gone_ = std::move(callback); }
-  void abort() noexcept override;
   std::uint64_t bytes_received() const noexcept override { return bytes_received_; }
   std::uint64_t bytes_sent() const noexcept override { return bytes_sent_; }
 
@@ -51,6 +62,7 @@ class H1ServerConnection final : public ClientExchange, private net::StreamObser
   void on_readable() override;
   void on_writable() override;
 
+  [[nodiscard]] net::Task<bool> recognise();
   [[nodiscard]] net::Task<bool> read_head();
   [[nodiscard]] net::Task<bool> fill_input();
   [[nodiscard]] bool take_head(std::size_t end);
@@ -78,6 +90,7 @@ class H1ServerConnection final : public ClientExchange, private net::StreamObser
   std::function<void()> on_gone_;
 
   Phase phase_ = Phase::ReadingHead;
+  bool speaks_http2_ = false;
   bool draining_ = false;
   bool gone_ = false;
   bool timed_out_ = false;

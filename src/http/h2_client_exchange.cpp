@@ -11,11 +11,12 @@ namespace {
 /// Input that has been read is dropped from this size on, if it is the larger part.
 constexpr std::size_t kCompactBytes = 64 * 1024;
 
-/// What has no meaning, or another one, in HTTP/2 (RFC 9113 8.2.2), and what the connection writes itself.
+/// What has no meaning, or another one, in HTTP/2 (RFC 9113 8.2.2), and what the connection writes
+/// itself.
 bool is_connection_field(std::string_view name) noexcept {
-  constexpr std::string_view kNames[] = {"connection",        "content-length", "keep-alive",
-                                         "proxy-connection",  "te",             "transfer-encoding",
-                                         "upgrade"};
+  constexpr std::string_view kNames[] = {
+      "connection", "content-length",    "keep-alive", "proxy-connection",
+      "te",         "transfer-encoding", "upgrade"};
   for (const std::string_view other : kNames) {
     if (text::equals_ignoring_case(name, other)) return true;
   }
@@ -51,7 +52,10 @@ H2ClientExchange::H2ClientExchange(H2Carrier& carrier, net::IoThread& thread, st
       request_ended_(ended),
       body_ended_(ended) {}
 
-H2ClientExchange::~H2ClientExchange() { carrier_.forget(stream_); }
+H2ClientExchange::~H2ClientExchange() {
+  if (!closed_) carrier_.reset(stream_, kH2InternalError);
+  carrier_.forget(stream_);
+}
 
 bool H2ClientExchange::take_head(H2FieldBlock&& block) {
   const bool accepted = fill_request_head(head_, std::move(block));
@@ -63,8 +67,12 @@ net::Task<> H2ClientExchange::finish() {
   on_gone_ = nullptr;
   const bool is_drained = co_await wait_until_drained();
   if (!is_drained || closed_) co_return;
-  carrier_.session().reset(stream_, end_sent_ ? kH2NoError : kH2InternalError);
-  carrier_.push_output();
+  reset(end_sent_ ? kH2NoError : kH2InternalError);
+}
+
+void H2ClientExchange::reset(std::uint32_t error_code) {
+  closed_ = true;
+  carrier_.reset(stream_, error_code);
 }
 
 void H2ClientExchange::notify_if_gone() {
@@ -91,9 +99,8 @@ void H2ClientExchange::stream_closed() noexcept {
 void H2ClientExchange::abort() noexcept {
   if (closed_ || gone_) return;
   aborted_ = true;
-  carrier_.session().reset(stream_, kH2InternalError);
+  reset(kH2InternalError);
   client_left();
-  carrier_.push_output();
   notify_if_gone();
 }
 
@@ -169,7 +176,8 @@ void H2ClientExchange::write_head(const ClientResponse& response, BodyLength len
   using Kind = BodyLength::Kind;
   head_written_ = true;
   const bool bodiless = head_.method == Method::Head || is_bodiless(response.status);
-  has_body_ = !bodiless && length.kind != Kind::None && !(length.kind == Kind::Known && length.bytes == 0);
+  has_body_ =
+      !bodiless && length.kind != Kind::None && !(length.kind == Kind::Known && length.bytes == 0);
   if (closed_ || gone_) return;
 
   const Digits status(static_cast<std::uint64_t>(response.status));

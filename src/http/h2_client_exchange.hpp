@@ -12,9 +12,12 @@ class H2Carrier {
  public:
   [[nodiscard]] virtual H2Session& session() noexcept = 0;
 
-  /// Moves queued frames to the connection's output buffer as far as it has room. They reach the kernel in
-  /// the loop's next turn, in one write with those of other streams.
+  /// Moves queued frames to the connection's output buffer as far as it has room. They reach the
+  /// kernel in the loop's next turn, in one write with those of other streams.
   virtual void push_output() = 0;
+
+  /// Ends the stream as an error, or, with NO_ERROR, behind its response.
+  virtual void reset(std::int32_t stream, std::uint32_t error_code) = 0;
 
   /// The exchange goes.
   virtual void forget(std::int32_t stream) noexcept = 0;
@@ -23,8 +26,9 @@ class H2Carrier {
   ~H2Carrier() = default;
 };
 
-/// One stream of an HTTP/2 client connection. What it holds at most: a request head (16 KiB), unread request
-/// bytes (the stream's window, 1 MiB), and 32 queued chunks of the response (2 MiB of 64 KiB reads).
+/// One stream of an HTTP/2 client connection. What it holds at most: a request head (16 KiB),
+/// unread request bytes (the stream's window, 1 MiB), and 32 queued chunks of the response (2 MiB
+/// of 64 KiB reads).
 class H2ClientExchange final : public ClientExchange {
  public:
   /// `ended`: the head is the whole request.
@@ -34,12 +38,15 @@ class H2ClientExchange final : public ClientExchange {
   /// Takes the request's fields. False: they contradict each other.
   [[nodiscard]] bool take_head(H2FieldBlock&& block);
 
-  /// Delivers what is left of the response and ends the stream: at once if it is whole, whatever the client
-  /// still sends; as an error if the handler left it incomplete.
+  /// Delivers what is left of the response and ends the stream: at once if it is whole, whatever
+  /// the client still sends; as an error if the handler left it incomplete.
   [[nodiscard]] net::Task<> finish();
 
   /// Calls the `on_gone` callback if the client is gone. Directly below the event loop.
   void notify_if_gone();
+
+  /// The client has nothing more to send.
+  [[nodiscard]] bool request_whole() const noexcept { return request_ended_; }
 
   // What the session tells about the stream, from within its callbacks.
   void body_arrived(std::string_view bytes);
@@ -75,6 +82,7 @@ class H2ClientExchange final : public ClientExchange {
   [[nodiscard]] std::size_t take_input(std::span<char> into);
   void send_continue();
   void client_left() noexcept;
+  void reset(std::uint32_t error_code);
   [[nodiscard]] bool drained() const noexcept {
     return queue_.empty() && (!response_complete_ || end_sent_);
   }
@@ -104,7 +112,7 @@ class H2ClientExchange final : public ClientExchange {
   bool response_complete_ = false;
   bool end_sent_ = false;
 
-  bool closed_ = false;  // the session knows the stream no more
+  bool closed_ = false;  // the session is not to be asked about the stream any more
   bool gone_ = false;
   bool aborted_ = false;
 

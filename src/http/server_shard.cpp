@@ -1,5 +1,5 @@
 #include "http/h1_server_connection.hpp"
-
+#include "http/h2_server_connection.hpp"
 #include <smg/http/server_shard.hpp>
 #include <smg/net/tcp_stream.hpp>
 
@@ -17,14 +17,21 @@ void ServerShard::take(int descriptor) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
-  connections_.push_front(
-      std::make_unique<H1ServerConnection>(thread_, settings_, std::move(stream)));
-  if (draining_) connections_.front()->drain();
-  tasks_.spawn(serve(connections_.begin()));
+  auto connection = std::make_unique<H1ServerConnection>(thread_, settings_, std::move(stream));
+  if (draining_) connection->drain();
+  H1ServerConnection& first = *connection;
+  connections_.push_front(std::move(connection));
+  tasks_.spawn(serve(connections_.begin(), first));
 }
 
-net::Task<> ServerShard::serve(Connections::iterator connection) {
-  co_await (*connection)->serve(handler_);
+net::Task<> ServerShard::serve(Connections::iterator connection, H1ServerConnection& first) {
+  co_await first.serve(handler_);
+  if (auto start = first.take_http2()) {
+    *connection = std::make_unique<H2ServerConnection>(thread_, settings_, std::move(start->stream),
+                                                       std::move(start->input));
+    if (draining_) (*connection)->drain();
+    co_await (*connection)->serve(handler_);
+  }
   connections_.erase(connection);
   count_.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -55,7 +55,8 @@ struct TlsClient::State {
   std::mutex mutex;
   std::map<std::string, SessionPtr> sessions;  ///< to resume, by host, port and protocol
 
-  /// Where a connection keeps the key of its session: tickets of TLS 1.3 arrive long after the handshake.
+  /// Where a connection keeps the key of its session: tickets of TLS 1.3 arrive long after the
+  /// handshake.
   static int key_index() {
     static const int index = SSL_get_ex_new_index(
         0, nullptr, nullptr, nullptr, [](void*, void* key, CRYPTO_EX_DATA*, int, long, void*) {
@@ -93,7 +94,8 @@ TlsClient::TlsClient(const TlsClientSettings& settings) : state_(std::make_uniqu
   SSL_CTX_set_app_data(context, state_.get());
   for (const std::string& path : settings.ca_cert_paths) {
     if (SSL_CTX_load_verify_locations(context, path.c_str(), nullptr) != 1) {
-      throw std::runtime_error("Failed to read CA certificates from " + path + ": " + last_tls_error());
+      throw std::runtime_error("Failed to read CA certificates from " + path + ": " +
+                               last_tls_error());
     }
   }
   if (settings.client_cert_path.empty()) return;
@@ -101,18 +103,21 @@ TlsClient::TlsClient(const TlsClientSettings& settings) : state_(std::make_uniqu
     throw std::runtime_error("Failed to read the client certificate from " +
                              settings.client_cert_path + ": " + last_tls_error());
   }
-  if (SSL_CTX_use_PrivateKey_file(context, settings.client_key_path.c_str(), SSL_FILETYPE_PEM) != 1 ||
+  if (SSL_CTX_use_PrivateKey_file(context, settings.client_key_path.c_str(), SSL_FILETYPE_PEM) !=
+          1 ||
       SSL_CTX_check_private_key(context) != 1) {
-    throw std::runtime_error("Failed to read the client key from " + settings.client_key_path + ": " +
-                             last_tls_error());
+    throw std::runtime_error("Failed to read the client key from " + settings.client_key_path +
+                             ": " + last_tls_error());
   }
 }
 
 TlsClient::~TlsClient() = default;
 
-Task<Result<TlsClient::Connected>> TlsClient::handshake(
-    IoThread& thread, std::unique_ptr<ByteStream> tcp, std::string host, std::uint16_t port,
-    std::vector<std::string> protocols, Duration timeout, AbortSwitch& abort) {
+Task<Result<TlsClient::Connected>> TlsClient::handshake(IoThread& thread,
+                                                        std::unique_ptr<ByteStream> tcp,
+                                                        std::string host, std::uint16_t port,
+                                                        std::vector<std::string> protocols,
+                                                        Duration timeout, AbortSwitch& abort) {
   SslPtr ssl(SSL_new(state_->context.get()));
   if (!ssl) co_return fail(ErrorCode::LocalResources, "cannot set up TLS");
   const std::string offer = alpn_list(protocols);
@@ -156,7 +161,8 @@ Task<Result<TlsClient::Connected>> TlsClient::handshake(
     const long verdict = SSL_get_verify_result(&stream->ssl());
     const std::string reason =
         verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : last_tls_error();
-    co_return fail(ErrorCode::UpstreamConnect, "The TLS handshake with the worker failed: " + reason);
+    co_return fail(ErrorCode::UpstreamConnect,
+                   "The TLS handshake with the worker failed: " + reason);
   }
   const unsigned char* chosen = nullptr;
   unsigned size = 0;

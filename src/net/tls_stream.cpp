@@ -33,9 +33,13 @@ TlsStream::TlsStream(IoThread& thread, SslPtr ssl, std::unique_ptr<ByteStream> b
   below_->observe(this);
 }
 
-TlsStream::~TlsStream() { *self_ = nullptr; }
+TlsStream::~TlsStream() {
+  *self_ = nullptr;
+}
 
-void TlsStream::observe(StreamObserver* observer) noexcept { observer_ = observer; }
+void TlsStream::observe(StreamObserver* observer) noexcept {
+  observer_ = observer;
+}
 
 /// Brings ciphertext from below to OpenSSL.
 IoResult TlsStream::fill() noexcept {
@@ -163,7 +167,9 @@ void TlsStream::await_readable() {
   });
 }
 
-void TlsStream::await_writable() { below_->await_writable(); }
+void TlsStream::await_writable() {
+  below_->await_writable();
+}
 
 bool TlsStream::peer_closed() noexcept {
   return SSL_pending(ssl_.get()) == 0 && below_->peer_closed();

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <memory>
 #include <string>
+
+#include <openssl/ssl.h>
 
 #include <smg/net/byte_stream.hpp>
 #include <smg/net/io_thread.hpp>
@@ -15,15 +15,16 @@ struct FreeSsl {
 };
 using SslPtr = std::unique_ptr<SSL, FreeSsl>;
 
-/// TLS over a byte stream. OpenSSL works on memory: ciphertext is moved here, as far as the stream below
-/// reads and takes it, so that readiness means the same on both.
+/// TLS over a byte stream. OpenSSL works on memory: ciphertext is moved here, as far as the stream
+/// below reads and takes it, so that readiness means the same on both.
 class TlsStream final : public ByteStream, private StreamObserver {
  public:
   /// `ssl` is set to connect or accept, and has no BIO yet.
   TlsStream(IoThread& thread, SslPtr ssl, std::unique_ptr<ByteStream> below);
   ~TlsStream() override;
 
-  /// Goes on with the handshake. Done: it has succeeded. WouldBlock: call again behind `on_readable`.
+  /// Goes on with the handshake. Done: it has succeeded. WouldBlock: call again behind
+  /// `on_readable`.
   [[nodiscard]] IoResult handshake() noexcept;
   [[nodiscard]] SSL& ssl() noexcept { return *ssl_; }
 

@@ -25,7 +25,6 @@ std::optional<CircuitBreaker::Permit> CircuitBreaker::admit(TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (!available(now)) return std::nullopt;
   if (state() == CircuitState::Open) {
-    trials_.store(0, std::memory_order_relaxed);
     set_successes(0);
     change_to(CircuitState::HalfOpen);
   }

@@ -1,30 +1,50 @@
 #include "routing/policies.hpp"
-
 #include <smg/base/text.hpp>
 
 namespace smg::routing {
 namespace {
 
+using Config = config::GatewayConfig;
+using PolicyPtr = std::unique_ptr<Policy>;
+
 struct PolicyName {
   std::string_view name;
-  std::unique_ptr<Policy> (*make)();
+  PolicyPtr (*make)(const Config&);
+  bool sticky_by_itself = false;
 };
 
 constexpr PolicyName kPolicies[] = {
-    {"random", make_random_policy},           {"roundrobin", make_round_robin_policy},
-    {"passthrough", make_passthrough_policy}, {"leastload", make_least_load_policy},
-    {"poweroftwo", make_power_of_two_policy}, {"cacheaware", make_cache_aware_policy},
+    {"random", [](const Config&) { return make_random_policy(); }},
+    {"roundrobin", [](const Config&) { return make_round_robin_policy(); }},
+    {"passthrough", [](const Config&) { return make_passthrough_policy(); }},
+    {"leastload", [](const Config& c) { return make_least_load_policy(c.routing.least_load); }},
+    {"poweroftwo", [](const Config&) { return make_power_of_two_policy(); }},
+    {"cacheaware", [](const Config& c) { return make_cache_aware_policy(c.cache_aware); }},
+    {"consistenthashing", [](const Config&) { return make_consistent_hashing_policy(); }, true},
+    {"prefixhash",
+     [](const Config& c) {
+       return make_prefix_hash_policy(c.routing.prefix_hash, c.cache_aware.boundaries);
+     }},
+    {"manual", [](const Config& c) { return make_manual_policy(c.routing.sticky); }, true},
+    {"bucket", [](const Config& c) { return make_bucket_policy(c.routing.bucket, c.cache_aware); }},
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_policy(std::string_view name) {
+PolicyPtr make_policy(std::string_view name, const Config& config) {
   std::string plain = text::to_lower(name);
   std::erase(plain, '_');
-  for (const auto& [known, make] : kPolicies) {
-    if (known == plain) return make();
+  for (const auto& [known, make, sticky_by_itself] : kPolicies) {
+    if (known != plain) continue;
+    PolicyPtr policy = make(config);
+    if (sticky_by_itself || !config.fleet.routing_key_override) return policy;
+    return make_sticky_policy(std::move(policy), config.routing.sticky);
   }
   return nullptr;
+}
+
+PolicyPtr make_policy(std::string_view name) {
+  return make_policy(name, {});
 }
 
 }  // namespace smg::routing

@@ -14,6 +14,8 @@ class PassthroughPolicy final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_passthrough_policy() { return std::make_unique<PassthroughPolicy>(); }
+std::unique_ptr<Policy> make_passthrough_policy() {
+  return std::make_unique<PassthroughPolicy>();
+}
 
 }  // namespace smg::routing

@@ -15,6 +15,8 @@ class RandomPolicy final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_random_policy() { return std::make_unique<RandomPolicy>(); }
+std::unique_ptr<Policy> make_random_policy() {
+  return std::make_unique<RandomPolicy>();
+}
 
 }  // namespace smg::routing

@@ -17,6 +17,8 @@ class RoundRobinPolicy final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_round_robin_policy() { return std::make_unique<RoundRobinPolicy>(); }
+std::unique_ptr<Policy> make_round_robin_policy() {
+  return std::make_unique<RoundRobinPolicy>();
+}
 
 }  // namespace smg::routing

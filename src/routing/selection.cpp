@@ -24,13 +24,17 @@ std::vector<Worker*> eligible_workers(const ModelPool& pool, std::span<Worker* c
   return eligible;
 }
 
-/// Whole seconds until the state of some worker can change: its breaker, or at its next health check.
+/// Whole seconds until the state of some worker can change: its breaker, or at its next health
+/// check.
 int seconds_until_change(const ModelPool& pool, TimePoint now) {
   auto soonest = std::chrono::seconds(3600);
   for (const Worker* worker : pool.workers) {
     auto wait = worker->facts().health.interval;
-    if (const auto at = worker->breaker().reopens_at(); at && worker->healthy()) {
-      wait = std::chrono::ceil<std::chrono::seconds>(*at - now);
+    if (worker->healthy()) {
+      // A healthy worker whose breaker is not open has all its trials under way: one may end any
+      // moment.
+      const auto at = worker->breaker().reopens_at().value_or(now);
+      wait = std::chrono::ceil<std::chrono::seconds>(at - now);
     }
     soonest = std::min(soonest, wait);
   }
@@ -42,15 +46,23 @@ int seconds_until_change(const ModelPool& pool, TimePoint now) {
 Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const ModelPool& pool,
                                                  const RoutingRequest& request,
                                                  std::span<Worker* const> avoid, TimePoint now) {
-  auto eligible = eligible_workers(pool, avoid, now);
+  RoutingRequest filled = request;
+  filled.now = now;
+  filled.pool = &pool;
+  const auto target = pool.policy->target(pool.workers, filled);
+  if (!target) return target.error();
+  auto eligible =
+      eligible_workers(pool, *target == nullptr ? avoid : std::span<Worker* const>(), now);
+  if (*target != nullptr) std::erase_if(eligible, [&](Worker* w) { return w != *target; });
   while (!eligible.empty()) {
-    Worker* const picked = pool.policy->pick(eligible, request);
+    Worker* const picked = pool.policy->pick(eligible, filled);
     if (picked == nullptr) break;
     if (const auto permit = picked->breaker().admit(now)) {
       const auto& all = table.workers();
       const auto owner = std::find_if(all.begin(), all.end(),
                                       [&](const WorkerPtr& w) { return w.get() == picked; });
-      return std::make_unique<Selection>(*owner, *permit);
+      picked->board().count_dispatch(request.tokens.size());
+      return std::make_unique<Selection>(*owner, *permit, pool.policy->hold(*picked, filled));
     }
     std::erase(eligible, picked);
   }

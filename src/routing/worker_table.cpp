@@ -1,13 +1,25 @@
+#include "routing/hash_ring.hpp"
 #include <smg/routing/worker_table.hpp>
 
 namespace smg::routing {
+namespace {
+
+std::shared_ptr<const HashRing> ring_of(const std::vector<Worker*>& workers) {
+  std::vector<std::string_view> names;
+  names.reserve(workers.size());
+  for (const Worker* worker : workers) names.emplace_back(worker->url());
+  return std::make_shared<const HashRing>(names);
+}
+
+}  // namespace
 
 WorkerTable::WorkerTable(std::vector<WorkerPtr> workers,
                          std::map<std::string, ModelPool, std::less<>> pools,
                          std::map<std::string, std::string, std::less<>> aliases)
     : workers_(std::move(workers)), pools_(std::move(pools)), aliases_(std::move(aliases)) {
-  for (const auto& [model, pool] : pools_) {
+  for (auto& [model, pool] : pools_) {
     if (!model.empty()) ++model_count_;
+    if (pool.policy->uses_ring()) pool.ring = ring_of(pool.workers);
     reads_prompt_ = reads_prompt_ || pool.policy->reads_prompt();
   }
   for (const auto& worker : workers_) mutates_body_ = mutates_body_ || worker->facts().mutates_body;

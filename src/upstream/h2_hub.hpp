@@ -38,6 +38,10 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   // For its connections.
   void deliver(H2StreamEvent event);
   void capacity_changed();
+  /// The worker allows so many streams at a time. The least it has said counts for all connections: a
+  /// worker that lowers its limit means itself, not the connection it says so on.
+  void limit_announced(std::size_t streams) noexcept { limit_ = std::min(limit_, streams); }
+  [[nodiscard]] std::size_t stream_limit() const noexcept { return limit_; }
   void connection_ended(H2UpstreamConnection& connection);
 
  private:
@@ -54,6 +58,7 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   std::list<std::unique_ptr<H2UpstreamConnection>> connections_;
   std::deque<H2LinkPtr> waiting_;
   net::AbortSwitch connecting_abort_;
+  std::size_t limit_ = static_cast<std::size_t>(-1);
   bool connecting_ = false;
   bool retired_ = false;
 };

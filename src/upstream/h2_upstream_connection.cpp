@@ -43,7 +43,7 @@ H2UpstreamConnection::~H2UpstreamConnection() = default;
 bool H2UpstreamConnection::has_room() const noexcept {
   if (draining_ || dead_) return false;
   const std::size_t limit = settings_seen_ ? session_->peer_max_streams() : kAssumedStreams;
-  return streams_.size() < limit;
+  return streams_.size() < std::min(limit, hub_.stream_limit());
 }
 
 H2LinkPtr H2UpstreamConnection::find(std::int32_t stream) const {

@@ -79,6 +79,12 @@ class RawSocket {
     return n > 0 ? std::string(buffer, static_cast<std::size_t>(n)) : std::string();
   }
 
+  /// Whether a receive would return at once.
+  [[nodiscard]] bool readable() const {
+    pollfd ready{descriptor_, POLLIN, 0};
+    return !unread_.empty() || ::poll(&ready, 1, 0) == 1;
+  }
+
   /// Everything up to and with `mark`, or up to the end of the connection. What follows stays
   /// unread.
   [[nodiscard]] std::string receive_until(std::string_view mark) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <smg/config/routing_tuning.hpp>
+
 /// The gateway's settings: plain structs, one per concern, constant after start. Defaults are
 /// written here and nowhere else. The flag of a field is named behind it.
 namespace smg::config {
@@ -37,6 +39,9 @@ struct Upstream {
   std::uint64_t pool_max_idle_per_host = 500;  ///< only by a worker's http_pool
   Seconds connect_timeout{10};                 ///< only by a worker's http_pool
   bool http2 = false;                          ///< --upstream-http2
+  std::vector<std::string> ca_cert_paths;      ///< --ca-cert-paths, PEM, besides the system's
+  std::string client_cert_path;                ///< --client-cert-path, PEM
+  std::string client_key_path;                 ///< --client-key-path, PEM
   std::vector<std::string> forward_request_headers;  ///< --forward-request-headers (ours)
 };
 
@@ -108,11 +113,6 @@ struct CacheAware {
   Seconds ttl{180};                             ///< --cache-ttl-secs
 };
 
-struct LoadMonitor {
-  bool disabled = false;  ///< --disable-load-monitoring
-  Seconds interval{10};   ///< --load-monitor-interval
-};
-
 enum class LogLevel : std::uint8_t { Debug, Info, Warn, Error };
 
 struct Observability {
@@ -141,6 +141,7 @@ struct GatewayConfig {
   Fleet fleet;
   Admission admission;
   CacheAware cache_aware;
+  RoutingTuning routing;
   LoadMonitor load_monitor;
   Observability observability;
 };

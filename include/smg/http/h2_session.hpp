@@ -14,7 +14,8 @@ struct nghttp2_session;
 
 namespace smg::http {
 
-/// One HEADERS block as it arrived: names and values one behind the other in `text`, pseudo-fields first.
+/// One HEADERS block as it arrived: names and values one behind the other in `text`, pseudo-fields
+/// first.
 struct H2FieldBlock {
   std::string text;
   struct Entry {
@@ -30,15 +31,21 @@ struct H2FieldBlock {
   void add(std::string_view name, std::string_view value);
 };
 
-/// What an HTTP/2 session tells its connection, from within `H2Session::feed` or `take_output`. The calls
-/// record; they never resume a coroutine and never touch the session again, except for `reset`.
+/// What an HTTP/2 session tells its connection, from within `H2Session::feed` or `take_output`. The
+/// calls record; they never resume a coroutine and never touch the session again, except for
+/// `reset`.
 class H2SessionObserver {
  public:
   /// The field block of a request or response, informational ones included, or of trailers.
   virtual void on_fields(std::int32_t stream, H2FieldBlock&& block, bool end_stream) = 0;
+  /// In place of `on_fields`, to servers: a block beyond `max_header_list`, which is not kept. To
+  /// clients the stream is reset instead.
+  virtual void on_fields_too_large(std::int32_t /*stream*/, bool /*end_stream*/) {}
   /// Body bytes, never none. They count against the stream's window until `consume`.
   virtual void on_data(std::int32_t stream, std::string_view bytes) = 0;
   virtual void on_end_stream(std::int32_t stream) = 0;
+  /// Our side of the stream has been sent to its end.
+  virtual void on_end_sent(std::int32_t /*stream*/) {}
   /// The stream is over; 0 (NO_ERROR) after a clean end. The last call for a stream.
   virtual void on_stream_closed(std::int32_t stream, std::uint32_t error_code) = 0;
   /// The peer takes no streams above `last_stream`.
@@ -46,8 +53,8 @@ class H2SessionObserver {
   virtual void on_ping_ack() = 0;
   virtual void on_settings() = 0;
 
-  /// Body bytes to send on the stream now. `last`: they end the body. Neither bytes nor `last`: none are
-  /// there; `resume_body` asks again.
+  /// Body bytes to send on the stream now. `last`: they end the body. Neither bytes nor `last`:
+  /// none are there; `resume_body` asks again.
   struct BodyPiece {
     std::size_t size = 0;
     bool last = false;
@@ -58,16 +65,18 @@ class H2SessionObserver {
   ~H2SessionObserver() = default;
 };
 
-/// The HTTP/2 protocol on one connection (RFC 9113), of either side, without its socket: bytes in, bytes
-/// out. nghttp2 behind RAII. Connection-level windows are credited on receipt, so that no stalled stream
-/// can starve the others; stream windows when the body is consumed.
+/// The HTTP/2 protocol on one connection (RFC 9113), of either side, without its socket: bytes in,
+/// bytes out. nghttp2 behind RAII. Connection-level windows are credited on receipt, so that no
+/// stalled stream can starve the others; stream windows when the body is consumed.
 class H2Session {
  public:
   struct Settings {
-    std::uint32_t max_concurrent_streams = 200;      ///< that the peer may open (servers)
-    std::uint32_t initial_window = 1024 * 1024;      ///< bytes in flight of one stream
-    std::uint32_t connection_window = 1024 * 1024;   ///< bytes in flight of all streams
-    std::uint32_t max_header_list = 256 * 1024;      ///< bytes of a field block
+    std::uint32_t max_concurrent_streams = 200;     ///< that the peer may open (servers)
+    std::uint32_t initial_window = 1024 * 1024;     ///< bytes in flight of one stream
+    std::uint32_t connection_window = 1024 * 1024;  ///< bytes in flight of all streams
+    std::uint32_t max_header_list = 256 * 1024;     ///< bytes of a field block
+    std::uint32_t max_resets = 1000;                ///< of the peer in a burst (servers)
+    std::uint32_t max_resets_per_second = 100;      ///< and in the long run (servers)
   };
 
   [[nodiscard]] static std::unique_ptr<H2Session> client(H2SessionObserver& observer,
@@ -78,7 +87,8 @@ class H2Session {
   H2Session(const H2Session&) = delete;
   H2Session& operator=(const H2Session&) = delete;
 
-  /// Takes bytes of the peer. False: the connection is beyond help; what is still to be sent says why.
+  /// Takes bytes of the peer. False: the connection is beyond help; what is still to be sent says
+  /// why.
   [[nodiscard]] bool feed(std::string_view bytes);
 
   /// Appends frames to `out` until it holds `limit` bytes or nothing is left to send.
@@ -87,8 +97,8 @@ class H2Session {
   /// Nothing more will be read or written: the connection can be closed.
   [[nodiscard]] bool finished() const noexcept;
 
-  /// Opens a stream with a request; `fields` with pseudo-fields first, names in lower case. -1: no further
-  /// stream can be opened on this connection.
+  /// Opens a stream with a request; `fields` with pseudo-fields first, names in lower case. -1: no
+  /// further stream can be opened on this connection.
   [[nodiscard]] std::int32_t submit_request(std::span<const Field> fields, bool has_body);
   /// Sends a response head (or, with a 1xx status, an interim one).
   void submit_response(std::int32_t stream, std::span<const Field> fields, bool has_body);
@@ -101,6 +111,8 @@ class H2Session {
   void widen_window(std::int32_t stream, std::uint32_t bytes);
   void reset(std::int32_t stream, std::uint32_t error_code);
   void ping();
+  /// Says that `announce_shutdown` is to follow; streams are still taken (servers, RFC 9113 6.8).
+  void warn_of_shutdown();
   /// Announces that no new streams are taken; running ones go on.
   void announce_shutdown();
   /// Ends the connection behind what is queued.
@@ -108,17 +120,30 @@ class H2Session {
 
   /// Streams of ours that the peer allows at a time.
   [[nodiscard]] std::uint32_t peer_max_streams() const noexcept;
+  /// A field block has begun and not ended: nothing else can arrive until it does.
+  [[nodiscard]] bool in_fields() const noexcept { return !open_blocks_.empty(); }
+  /// Frames that wait to be taken, DATA aside.
+  [[nodiscard]] std::size_t queued_frames() const noexcept;
 
  private:
   H2Session(H2SessionObserver& observer, const Settings& settings, bool server);
   struct Callbacks;
 
+  struct OpenBlock {
+    std::int32_t stream;
+    H2FieldBlock block;
+    std::size_t size = 0;  // of the field list, as RFC 9113 10.5.1 counts it
+  };
+
+  void submit_settings(const Settings& settings);
+  [[nodiscard]] bool add_field(std::int32_t stream, std::string_view name, std::string_view value);
   void finish_block(std::int32_t stream, bool end_stream);
 
   H2SessionObserver& observer_;
   nghttp2_session* session_ = nullptr;
-  std::vector<std::pair<std::int32_t, H2FieldBlock>> open_blocks_;
-  std::uint32_t max_header_list_;
+  std::vector<OpenBlock> open_blocks_;
+  const std::uint32_t max_header_list_;
+  const bool server_;
 };
 
 inline constexpr std::uint32_t kH2NoError = 0;
@@ -126,5 +151,6 @@ inline constexpr std::uint32_t kH2ProtocolError = 1;
 inline constexpr std::uint32_t kH2InternalError = 2;
 inline constexpr std::uint32_t kH2RefusedStream = 7;
 inline constexpr std::uint32_t kH2Cancel = 8;
+inline constexpr std::uint32_t kH2EnhanceYourCalm = 11;
 
 }  // namespace smg::http

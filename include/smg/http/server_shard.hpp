@@ -10,8 +10,10 @@
 namespace smg::http {
 
 class H1ServerConnection;
+class ServerConnection;
 
-/// The client connections of one IoThread. All members but `connections()` are used on that thread.
+/// The client connections of one IoThread, HTTP/1 and HTTP/2 as their first bytes say. All members
+/// but `connections()` are used on that thread.
 class ServerShard {
  public:
   ServerShard(net::IoThread& thread, const config::Listen& settings, RequestHandler& handler);
@@ -40,9 +42,9 @@ class ServerShard {
   void expect_one() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  using Connections = std::list<std::unique_ptr<H1ServerConnection>>;
+  using Connections = std::list<std::unique_ptr<ServerConnection>>;
 
-  [[nodiscard]] net::Task<> serve(Connections::iterator connection);
+  [[nodiscard]] net::Task<> serve(Connections::iterator connection, H1ServerConnection& first);
 
   net::IoThread& thread_;
   const config::Listen& settings_;

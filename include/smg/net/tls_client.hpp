@@ -18,8 +18,8 @@ struct TlsClientSettings {
   std::string client_key_path;
 };
 
-/// The TLS side of connections to workers: verification, the client certificate, and the sessions to
-/// resume. Thread-safe once made.
+/// The TLS side of connections to workers: verification, the client certificate, and the sessions
+/// to resume. Thread-safe once made.
 class TlsClient {
  public:
   /// Throws std::runtime_error for files that cannot be read or do not fit together.
@@ -28,15 +28,16 @@ class TlsClient {
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  /// A connection on which the handshake has succeeded, and the protocol that ALPN chose; empty: none.
+  /// A connection on which the handshake has succeeded, and the protocol that ALPN chose; empty:
+  /// none.
   struct Connected {
     std::unique_ptr<ByteStream> stream;
     std::string protocol;
   };
 
-  /// Takes a connected TCP stream through the handshake: TLS 1.2 or later, `host` by SNI and matched against
-  /// the certificate, `protocols` offered by ALPN. Errors: UpstreamTimeout after `timeout`, Aborted,
-  /// UpstreamConnect with the reason for all the rest.
+  /// Takes a connected TCP stream through the handshake: TLS 1.2 or later, `host` by SNI and
+  /// matched against the certificate, `protocols` offered by ALPN. Errors: UpstreamTimeout after
+  /// `timeout`, Aborted, UpstreamConnect with the reason for all the rest.
   [[nodiscard]] Task<Result<Connected>> handshake(IoThread& thread, std::unique_ptr<ByteStream> tcp,
                                                   std::string host, std::uint16_t port,
                                                   std::vector<std::string> protocols,

@@ -1,25 +1,55 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include <smg/base/result.hpp>
 #include <smg/routing/worker.hpp>
 
 namespace smg::routing {
 
-/// What a policy may look at besides the workers. Views of the request at hand.
+struct ModelPool;
+
+/// What a policy may look at besides the workers. Views of the request at hand; header values as
+/// sent.
 struct RoutingRequest {
-  std::string_view model;  ///< canonical id; empty: any
+  std::string_view model{};          ///< canonical id; empty: any
+  std::string_view routing_key{};    ///< x-smg-routing-key
+  std::string_view target_worker{};  ///< x-smg-target-worker
+  /// The body's `rid`, and the first header of --routing-key-headers with a valid key
+  /// (`session_key`): filled under --routing-key-override only.
+  std::string_view rid{};
+  std::string_view session_header{};
+  /// Without a value: the field is not there.
+  std::optional<std::string_view> authorization{};
+  std::optional<std::string_view> x_forwarded_for{};
+  std::optional<std::string_view> cookie{};
+  std::span<const std::uint32_t> tokens{};  ///< hinted, or of the body; then `text` does not count
+  std::string_view text{};          ///< the prompt, UTF-8; empty also when nothing has read it
+  TimePoint now{};                  ///< set by select_worker
+  const ModelPool* pool = nullptr;  ///< set by select_worker
 };
 
-/// Picks one of several workers that could all take a request. Thread-safe: one instance serves a model
-/// on all io threads, and keeps its state over changes of the fleet.
+/// What a policy keeps about a request as long as it is with a worker.
+class RequestHold {
+ public:
+  RequestHold() = default;
+  RequestHold(const RequestHold&) = delete;
+  RequestHold& operator=(const RequestHold&) = delete;
+  virtual ~RequestHold() = default;
+};
+
+/// Picks one of several workers that could all take a request. Thread-safe: one instance serves a
+/// model on all io threads, and keeps its state over changes of the fleet.
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// One of `eligible`, which is in registration order and not empty; nullptr: none of them will do.
+  /// One of `eligible`, which is in registration order and not empty; nullptr: none of them will
+  /// do.
   [[nodiscard]] virtual Worker* pick(std::span<Worker* const> eligible,
                                      const RoutingRequest& request) = 0;
 
@@ -28,10 +58,31 @@ class Policy {
 
   /// It routes on the prompt, so that something must read the body (rule 2 of the page).
   [[nodiscard]] virtual bool reads_prompt() const noexcept { return false; }
+
+  /// It needs ModelPool::ring.
+  [[nodiscard]] virtual bool uses_ring() const noexcept { return false; }
+
+  /// The only one of the pool's workers that will do, because the client names it; nullptr: any
+  /// will. Errors: InvalidTargetWorker.
+  [[nodiscard]] virtual Result<Worker*> target(std::span<Worker* const> /*workers*/,
+                                               const RoutingRequest& /*request*/) const {
+    return nullptr;
+  }
+
+  /// Called when a request goes to a worker; the answer is dropped when it is over. May be nullptr.
+  [[nodiscard]] virtual std::unique_ptr<RequestHold> hold(Worker& /*worker*/,
+                                                          const RoutingRequest& /*request*/) {
+    return nullptr;
+  }
 };
 
 /// The policy of a --policy name or of a worker's `policy` label: case and underscores are ignored.
 /// nullptr for a name that is not known.
 [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name);
+
+/// The same with tuning: of `config`, the parts cache_aware, routing and fleet.routing_key_override
+/// are read, and not kept.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
+                                                  const config::GatewayConfig& config);
 
 }  // namespace smg::routing

@@ -8,11 +8,13 @@
 
 namespace smg::routing {
 
-/// A worker chosen for one attempt: counted as in flight, and with a permit of its breaker to be settled.
+/// A worker chosen for one attempt: counted as in flight, and with a permit of its breaker to be
+/// settled.
 class Selection {
  public:
-  Selection(WorkerPtr worker, CircuitBreaker::Permit permit)
-      : worker_(std::move(worker)), permit_(permit), load_(*worker_) {}
+  Selection(WorkerPtr worker, CircuitBreaker::Permit permit,
+            std::unique_ptr<RequestHold> hold = nullptr)
+      : worker_(std::move(worker)), permit_(permit), load_(*worker_), hold_(std::move(hold)) {}
   ~Selection() { settle(Outcome::None); }
   Selection(const Selection&) = delete;
   Selection& operator=(const Selection&) = delete;
@@ -29,12 +31,14 @@ class Selection {
   WorkerPtr worker_;
   CircuitBreaker::Permit permit_;
   LoadGuard load_;
+  std::unique_ptr<RequestHold> hold_;
   bool settled_ = false;
 };
 
-/// Chooses a worker of `pool`: healthy, with a breaker that permits, and not among `avoid` while there is
-/// another (ruling 16); among those the pool's policy decides. Errors: NoAvailableWorkers, with the time
-/// after which asking again may help (ruling 17).
+/// Chooses a worker of `pool`: healthy, with a breaker that permits, and not among `avoid` while
+/// there is another (ruling 16); among those the pool's policy decides. A worker that the client
+/// names is the only choice, tried before or not. Errors: NoAvailableWorkers, with the time after
+/// which asking again may help (ruling 17); InvalidTargetWorker (ruling 23).
 [[nodiscard]] Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table,
                                                                const ModelPool& pool,
                                                                const RoutingRequest& request,

@@ -12,6 +12,7 @@
 #include <smg/config/gateway_config.hpp>
 #include <smg/observability/worker_series.hpp>
 #include <smg/routing/circuit_breaker.hpp>
+#include <smg/routing/load_report.hpp>
 
 namespace smg::upstream {
 class HostPool;
@@ -43,6 +44,7 @@ struct WorkerFacts {
   std::string runtime_type = "unspecified";
   std::uint32_t priority = 50;
   double cost = 1.0;
+  bool http2 = false;         ///< HTTP/2 was chosen for it; not so where TLS negotiates
   bool mutates_body = false;  ///< a data-parallel rank is written into its requests
   config::Seconds request_timeout{1800};
   config::Seconds drain_settle{5};
@@ -59,7 +61,16 @@ struct WorkerState {
   const std::unique_ptr<observability::WorkerSeries> series;
   CircuitBreaker breaker;
   std::atomic<WorkerStatus> status{WorkerStatus::Pending};
+  const std::uint32_t serial = next_serial();
   alignas(64) std::atomic<std::uint32_t> load{0};
+  std::atomic<std::uint32_t> active_keys{0};
+  LoadBoard board;
+
+ private:
+  [[nodiscard]] static std::uint32_t next_serial() noexcept {
+    static std::atomic<std::uint32_t> next{0};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 /// A registered worker: fixed facts, and the state that all io threads share. Thread-safe.
@@ -97,6 +108,13 @@ class Worker {
   [[nodiscard]] std::uint32_t load() const noexcept {
     return state_->load.load(std::memory_order_relaxed);
   }
+  /// Sticky keys with a request in flight at this worker; policies count it.
+  [[nodiscard]] std::atomic<std::uint32_t>& active_keys() noexcept { return state_->active_keys; }
+  [[nodiscard]] LoadBoard& board() noexcept { return state_->board; }
+  [[nodiscard]] const LoadBoard& board() const noexcept { return state_->board; }
+  /// Tells workers apart as long as the process runs, also under the same URL; survives a change of
+  /// facts.
+  [[nodiscard]] std::uint32_t serial() const noexcept { return state_->serial; }
 
  private:
   friend class LoadGuard;

@@ -11,15 +11,19 @@
 
 namespace smg::routing {
 
+class HashRing;
+
 /// The workers of one model, in registration order, and the policy that picks among them.
 struct ModelPool {
   std::string model;  ///< canonical id; empty for the pool of all workers
   std::vector<Worker*> workers;
   std::shared_ptr<Policy> policy;
+  /// Of `workers`, by their index; made by WorkerTable if the policy uses it.
+  std::shared_ptr<const HashRing> ring = nullptr;
 };
 
-/// The fleet at one moment. Immutable: a change of the fleet makes a new table, which is handed to every
-/// io thread; what changes by itself (health, breaker, load) is in the workers.
+/// The fleet at one moment. Immutable: a change of the fleet makes a new table, which is handed to
+/// every io thread; what changes by itself (health, breaker, load) is in the workers.
 class WorkerTable {
  public:
   WorkerTable() = default;
@@ -28,8 +32,8 @@ class WorkerTable {
   WorkerTable(std::vector<WorkerPtr> workers, std::map<std::string, ModelPool, std::less<>> pools,
               std::map<std::string, std::string, std::less<>> aliases);
 
-  /// The pool for a model as a client names it: by canonical id first, then by alias; nullptr: nobody
-  /// serves it. The empty name means any worker, and is nullptr only while there is none.
+  /// The pool for a model as a client names it: by canonical id first, then by alias; nullptr:
+  /// nobody serves it. The empty name means any worker, and is nullptr only while there is none.
   [[nodiscard]] const ModelPool* find(std::string_view model) const noexcept;
 
   [[nodiscard]] const std::vector<WorkerPtr>& workers() const noexcept { return workers_; }

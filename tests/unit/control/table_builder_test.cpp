@@ -29,7 +29,12 @@ class TableBuilderTest : public testing::Test {
   }
 
   observability::Metrics metrics_{{1.0}, "test"};
-  TableBuilder builder_{"round_robin"};
+  const config::GatewayConfig config_ = [] {
+    config::GatewayConfig config;
+    config.fleet.policy = "round_robin";
+    return config;
+  }();
+  TableBuilder builder_{config_};
 };
 
 TEST_F(TableBuilderTest, KeepsTheWorkersInOrder) {

@@ -173,6 +173,23 @@ TEST_F(TaskGroupTest, AnExceptionEndsTheTaskAndGoesNoFurther) {
   EXPECT_EQ(log, std::vector<std::string>{"joined"});
 }
 
+TEST_F(TaskGroupTest, TellsWhenItIsIdle) {
+  group.when_idle([this] { note("idle at once"); });
+  EXPECT_EQ(log, std::vector<std::string>{"idle at once"});
+  group.spawn(work(first, "a"));
+  group.when_idle([this] { note("replaced"); });
+  group.when_idle([this] { note("idle"); });
+  settle();
+  first.open();
+  settle();
+  EXPECT_EQ(log, (std::vector<std::string>{"idle at once", "a begins", "a ends", "idle"}));
+  group.spawn(work(first, "b"));
+  settle();
+  first.open();
+  settle();
+  EXPECT_EQ(log.back(), "b ends") << "it is told once";
+}
+
 TEST_F(TaskGroupTest, CanBeJoinedAgain) {
   for (int round = 0; round < 3; ++round) {
     group.spawn(work(first, "a"));

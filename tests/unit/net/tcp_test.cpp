@@ -96,17 +96,24 @@ TEST_F(TcpTest, AHostThatDoesNotResolveIsTheWorkersFault) {
   EXPECT_EQ(connected.error().code, ErrorCode::UpstreamConnect);
 }
 
-TEST_F(TcpTest, OutOfDescriptorsIsOurOwnFault) {
+TEST_F(TcpTest, OutOfDescriptorsIsOurOwnFaultAndPasses) {
   RawListener listener;
-  auto connected = [&] {
-    const NoDescriptorsLeft none;
+  const auto connect = [&] {
     return start_connecting("127.0.0.1", listener.port(), hours(1)).get();
-  }();
-  ASSERT_FALSE(connected);
-  EXPECT_EQ(connected.error().code, ErrorCode::LocalResources);
-  connected = start_connecting("127.0.0.1", listener.port(), hours(1)).get();
-  ASSERT_TRUE(connected);
-  destroy(*connected);
+  };
+  const auto expect_connected = [&] {
+    auto connected = connect();
+    ASSERT_TRUE(connected);
+    destroy(*connected);
+  };
+  // The first time is also for the sanitizers, which open descriptors for what they see first.
+  expect_connected();
+  {
+    const NoDescriptorsLeft none;
+    const auto connected = connect();
+    EXPECT_TRUE(!connected && connected.error().code == ErrorCode::LocalResources);
+  }
+  expect_connected();
 }
 
 /// A listener whose queue is full leaves further connections in mid-handshake.
@@ -214,15 +221,18 @@ TEST_F(StreamTest, ReadsWhatIsThereAndAnnouncesMore) {
   EXPECT_EQ(bytes, "lo");
 }
 
-TEST_F(StreamTest, TellsAnEndFromAReset) {
+TEST_F(StreamTest, EndsWhenThePeerSendsItsEnd) {
   peer.finish_sending();
   await_readable();
   EXPECT_TRUE(test::call_on(loop(), [this] { return stream->peer_closed(); }));
   std::string bytes(10, '\0');
   EXPECT_EQ(read(bytes).status, Status::End);
+}
+
+TEST_F(StreamTest, FailsWhenThePeerResets) {
   peer.reset();
   await_readable();
-  bytes.resize(10);
+  std::string bytes(10, '\0');
   const auto got = read(bytes);
   EXPECT_EQ(got.status, Status::Failed);
   EXPECT_EQ(got.error, ECONNRESET);
@@ -384,15 +394,26 @@ TEST_F(ListenerTest, MayBeClosedByWhoeverIsGivenADescriptor) {
 
 TEST_F(ListenerTest, ResumesByItselfWhenDescriptorsAreBack) {
   std::promise<int> accepted;
-  start([&](int descriptor) { accepted.set_value(descriptor); });
+  bool first = true;
+  start([&](int descriptor) {
+    if (std::exchange(first, false)) {
+      ::close(descriptor);
+    } else {
+      accepted.set_value(descriptor);
+    }
+  });
+  // The first time is also for the sanitizers, which open descriptors for what they see first.
+  static_cast<void>(RawSocket::connect_to(listener->port()).receive());
+  const auto turn_of_the_loop = [this] { test::call_on(loop(), [] {}); };
+  turn_of_the_loop();
   const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   {
     const NoDescriptorsLeft none;
     const sockaddr_in address = RawSocket::loopback(listener->port());
     ASSERT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    // Two turns of the loop: it has tried to accept, and could not.
-    test::call_on(loop(), [] {});
-    test::call_on(loop(), [] {});
+    // It has tried to accept by then, and could not.
+    turn_of_the_loop();
+    turn_of_the_loop();
   }
   const int descriptor = accepted.get_future().get();
   EXPECT_GE(descriptor, 0);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+/// Numbers of the policies, beside those of cache_aware, and of the load reports that some read.
+namespace smg::config {
+
+struct LoadMonitor {
+  bool disabled = false;              ///< --disable-load-monitoring
+  std::chrono::seconds interval{10};  ///< --load-monitor-interval
+};
+
+/// Expected wait at a worker, from its load reports.
+struct LeastLoad {
+  double kv_pressure_weight = 0.15;        ///< --least-load-kv-pressure-weight, seconds
+  double default_throughput = 2000.0;      ///< --least-load-default-throughput, tokens per second
+  double mean_prefill_tokens = 1024.0;     ///< --least-load-mean-prefill-tokens
+  std::uint64_t max_waiting_requests = 0;  ///< --least-load-max-waiting-requests; 0: no cap
+};
+
+struct PrefixHash {
+  std::uint64_t token_count = 256;  ///< --prefix-token-count; four times as many characters
+  double load_factor = 1.25;        ///< --prefix-hash-load-factor, at least 1
+  std::uint64_t balance_abs_threshold = 10;  ///< --prefix-hash-balance-abs-threshold
+};
+
+/// How a key without a worker gets one.
+enum class AssignmentMode : std::uint8_t {
+  Default,  ///< random under the policy manual, delegate under --routing-key-override
+  Random,
+  MinLoad,   ///< fewest requests in flight
+  MinGroup,  ///< fewest keys with requests in flight
+  Delegate,  ///< the policy beneath decides; under manual the same as MinLoad
+};
+
+struct StickySessions {
+  AssignmentMode assignment = AssignmentMode::Default;  ///< --assignment-mode
+  std::chrono::seconds max_idle{14400};                 ///< --max-idle-secs; 0: keys never expire
+  std::uint32_t max_in_flight = 2;  ///< requests of one key at its worker under the override
+};
+
+struct Bucket {
+  std::chrono::seconds adjust_interval{5};  ///< --bucket-adjust-interval-secs
+};
+
+struct RoutingTuning {
+  LeastLoad least_load;
+  PrefixHash prefix_hash;
+  StickySessions sticky;
+  Bucket bucket;
+};
+
+}  // namespace smg::config

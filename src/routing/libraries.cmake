@@ -1,0 +1,1 @@
+target_link_libraries(smg_routing PRIVATE smg_xxhash)

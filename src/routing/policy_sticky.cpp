@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <iterator>
+
+#include "routing/assignment.hpp"
+#include "routing/policies.hpp"
+#include "routing/sticky_sessions.hpp"
+#include <smg/routing/hints.hpp>
+
+namespace smg::routing {
+namespace {
+
+using config::AssignmentMode;
+
+std::string_view key_of(const RoutingRequest& request) noexcept {
+  const auto key = session_key(request.rid);
+  return key.empty() ? session_key(request.session_header) : key;
+}
+
+/// Keeps each session at one worker, on top of another policy, which places new ones. A session
+/// with many requests at once does not pile them up at its worker: it moves on. Requests of no
+/// session go by the policy beneath.
+class StickyPolicy final : public Policy {
+ public:
+  StickyPolicy(std::unique_ptr<Policy> inner, const config::StickySessions& tuning)
+      : inner_(std::move(inner)), tuning_(tuning), pins_(tuning.max_idle) {}
+
+  Worker* pick(std::span<Worker* const> eligible, const RoutingRequest& request) override {
+    const auto key = key_of(request);
+    if (key.empty()) return inner_->pick(eligible, request);
+    Worker* const pinned = pins_.find(key, eligible, request.now);
+    if (pinned == nullptr) {
+      Worker* const chosen = place(eligible, request);
+      if (chosen == nullptr) return nullptr;
+      return pins_.pin(key, *chosen, eligible, PinOrder::Before, request.now);
+    }
+    return has_room(key, *pinned) ? pinned : place_elsewhere(key, eligible, request);
+  }
+
+  Result<Worker*> target(std::span<Worker* const> workers,
+                         const RoutingRequest& request) const override {
+    return inner_->target(workers, request);
+  }
+
+  std::unique_ptr<RequestHold> hold(Worker& worker, const RoutingRequest& request) override {
+    const auto key = key_of(request);
+    if (key.empty()) return inner_->hold(worker, request);
+    return ActiveSessions::begin(active_, key, worker);
+  }
+
+  std::string_view name() const noexcept override { return inner_->name(); }
+  bool reads_prompt() const noexcept override { return inner_->reads_prompt(); }
+  bool uses_ring() const noexcept override { return inner_->uses_ring(); }
+
+ private:
+  bool has_room(std::string_view key, const Worker& worker) const {
+    return active_->count(key, worker) < tuning_.max_in_flight;
+  }
+
+  Worker* place(std::span<Worker* const> eligible, const RoutingRequest& request) {
+    const bool delegates = tuning_.assignment == AssignmentMode::Default ||
+                           tuning_.assignment == AssignmentMode::Delegate;
+    return delegates ? inner_->pick(eligible, request) : assign(tuning_.assignment, eligible);
+  }
+
+  /// Among the workers with room for the session, and there it stays; among all if there is no room
+  /// at all.
+  Worker* place_elsewhere(std::string_view key, std::span<Worker* const> eligible,
+                          const RoutingRequest& request) {
+    std::vector<Worker*> roomy;
+    std::copy_if(eligible.begin(), eligible.end(), std::back_inserter(roomy),
+                 [&](const Worker* worker) { return has_room(key, *worker); });
+    if (roomy.empty()) return place(eligible, request);
+    Worker* const chosen = place(roomy, request);
+    if (chosen != nullptr) pins_.move(key, *chosen, request.now);
+    return chosen;
+  }
+
+  const std::unique_ptr<Policy> inner_;
+  const config::StickySessions tuning_;
+  PinMap pins_;
+  const std::shared_ptr<ActiveSessions> active_ = std::make_shared<ActiveSessions>();
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_sticky_policy(std::unique_ptr<Policy> inner,
+                                           const config::StickySessions& tuning) {
+  return std::make_unique<StickyPolicy>(std::move(inner), tuning);
+}
+
+}  // namespace smg::routing
