@@ -104,8 +104,24 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
                   .id = request_id_of(client.head(), config_.listen.request_id_headers),
                   .started = Clock::now()};
   const InService in_service(metrics_);
-  co_await dispatch(request);
+  try {
+    co_await dispatch(request);
+  } catch (const std::exception& e) {
+    // Memory that cannot be had ends one request, not the process.
+    observability::log_error("a request failed within the gateway",
+                             {{"request_id", request.id}, {"what", e.what()}});
+    fail_internally(request);
+  }
   finish(request);
+}
+
+void RequestLifecycle::fail_internally(Request& request) {
+  if (request.client.head_written()) {
+    request.client.abort();
+  } else if (!request.client.gone()) {
+    request.answer(render_error(fail(ErrorCode::Internal, "The gateway failed to process the request"),
+                                InferenceRoute::Generate));
+  }
 }
 
 net::Task<> RequestLifecycle::dispatch(Request& request) {

@@ -24,7 +24,25 @@ void ServerShard::take(int descriptor) {
   tasks_.spawn(serve(connections_.begin(), first));
 }
 
+/// Takes a connection off its shard, however its serving ends.
+class ServerShard::Departure {
+ public:
+  Departure(ServerShard& shard, Connections::iterator connection)
+      : shard_(shard), connection_(connection) {}
+  ~Departure() {
+    shard_.connections_.erase(connection_);
+    shard_.count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  Departure(const Departure&) = delete;
+  Departure& operator=(const Departure&) = delete;
+
+ private:
+  ServerShard& shard_;
+  Connections::iterator connection_;
+};
+
 net::Task<> ServerShard::serve(Connections::iterator connection, H1ServerConnection& first) {
+  const Departure departure(*this, connection);
   co_await first.serve(handler_);
   if (auto start = first.take_http2()) {
     *connection = std::make_unique<H2ServerConnection>(thread_, settings_, std::move(start->stream),
@@ -32,8 +50,6 @@ net::Task<> ServerShard::serve(Connections::iterator connection, H1ServerConnect
     if (draining_) (*connection)->drain();
     co_await (*connection)->serve(handler_);
   }
-  connections_.erase(connection);
-  count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void ServerShard::drain() {

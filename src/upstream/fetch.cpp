@@ -92,9 +92,12 @@ net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<
   deadline.arm(timeout);
   abort.set([&state] { state.end(fail(ErrorCode::Aborted)); });
   auto response = co_await fetch_once(state);
-  const bool resendable = !response && response.error().code == ErrorCode::UpstreamConnect &&
+  const bool resendable = request.resend && !response && response.error().code == ErrorCode::UpstreamConnect &&
                           !state.response_begun && !state.cut;
-  if (resendable) response = co_await fetch_once(state);
+  if (resendable) {
+    if (request.on_resend) request.on_resend();
+    response = co_await fetch_once(state);
+  }
   abort.clear();
   co_return response;
 }

@@ -46,6 +46,7 @@ void H1UpstreamConnection::begin() {
   unsent_.clear();
   first_unsent_ = 0;
   input_.clear();
+  searched_ = 0;
   chunks_ = {};
   chunked_request_ = request_ended_ = write_failed_ = false;
   head_request_ = response_begun_ = body_ended_ = surplus_ = false;
@@ -232,7 +233,8 @@ net::Task<Result<>> H1UpstreamConnection::read_more_of_head() {
 
 /// Parses a head off the input if one is whole there. False: more bytes are needed.
 Result<bool> H1UpstreamConnection::take_head() {
-  const std::size_t end = http::find_head_end(input_, 0);
+  const std::size_t end = http::find_head_end(input_, searched_);
+  searched_ = end == std::string::npos ? input_.size() : 0;
   if (end == std::string::npos) {
     // What does not begin like HTTP/1 never will; an endless head is no better.
     constexpr std::string_view kStart = "HTTP/1.";

@@ -70,6 +70,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
 
   // Receiving.
   std::string input_;
+  std::size_t searched_ = 0;  ///< bytes of it that hold no end of a head
   http::ResponseHead head_;
   http::ChunkDecoder chunks_;
   std::uint64_t body_left_ = 0;

@@ -42,6 +42,7 @@ class ServerShard {
   void expect_one() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  class Departure;
   using Connections = std::list<std::unique_ptr<ServerConnection>>;
 
   [[nodiscard]] net::Task<> serve(Connections::iterator connection, H1ServerConnection& first);
