@@ -50,6 +50,7 @@ H1ServerConnection::H1ServerConnection(net::IoThread& thread, const config::List
       write_gate_(thread.executor()),
       timeout_(thread.deadlines(), [this] {
         timed_out_ = true;
+        if (phase_ == Phase::Delivering) return abort();
         read_gate_.open_and_resume();
       }) {
   stream_->observe(this);
@@ -80,6 +81,7 @@ net::Task<bool> H1ServerConnection::recognise() {
     if (!kHttp2Preface.starts_with(start)) co_return true;
     speaks_http2_ = start.size() == kHttp2Preface.size();
     if (speaks_http2_) co_return false;
+    head_begun_ = !input_.empty();
     const bool more = co_await fill_input();
     if (!more) co_return false;
   }
@@ -98,6 +100,7 @@ net::Task<bool> H1ServerConnection::read_head() {
     // Empty lines before a request are skipped (RFC 9112 2.2).
     const auto start = input_.find_first_not_of("\r\n");
     if (start != 0) input_.erase(0, start);
+    head_begun_ = !input_.empty();
     const std::size_t end = find_head_end(input_, searched);
     if (end != std::string::npos) {
       timeout_.disarm();
@@ -119,10 +122,10 @@ net::Task<bool> H1ServerConnection::read_head() {
 
 /// Waits for further bytes of a head. The first byte of one starts its clock (ruling 14).
 net::Task<bool> H1ServerConnection::fill_input() {
-  if (input_.empty()) {
-    timeout_.arm(settings_.idle_connection_timeout);
-  } else if (!timeout_.armed()) {
-    timeout_.arm(settings_.header_read_timeout);
+  // Empty lines neither begin a head nor prolong the wait for one.
+  if (head_begun_ != timing_head_ || !timeout_.armed()) {
+    timing_head_ = head_begun_;
+    timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
   }
   for (;;) {
     if (draining_ || gone_) co_return false;
@@ -136,9 +139,7 @@ net::Task<bool> H1ServerConnection::fill_input() {
     const auto scratch = thread_.scratch();
     const IoResult got = stream_->read(scratch.first(64 * 1024));
     if (got.status == IoResult::Status::Done) {
-      const bool first = input_.empty();
       input_.append(scratch.data(), got.bytes);
-      if (first) timeout_.disarm();
       co_return true;
     }
     if (got.status != IoResult::Status::WouldBlock) co_return false;
@@ -179,28 +180,38 @@ void H1ServerConnection::begin_exchange() {
 /// Sends what is left of the response. True: the connection can take another request.
 net::Task<bool> H1ServerConnection::finish_exchange() {
   on_gone_ = nullptr;
-  const bool drained = co_await wait_until_drained();
-  if (!drained) co_return false;
+  const bool delivered = co_await deliver();
+  if (!delivered) co_return false;
   if (!response_complete_) {
     // The response broke off: whatever framing it had must not look complete.
     if (response_length_.kind == BodyLength::Kind::UntilClose) stream_->reset_on_close();
     co_return false;
   }
   const bool unread = !body_ended_ || !input_.empty();
-  if (closes_ || draining_ || !body_ended_) {
+  if (closes_ || draining_ || overrun_ || !body_ended_) {
     if (unread) co_await close_in_stages();
     co_return false;
   }
   co_return true;
 }
 
+/// Waits until the client has taken what is written, for as long as it takes something at all.
+net::Task<bool> H1ServerConnection::deliver() {
+  phase_ = Phase::Delivering;
+  flush();
+  if (!queue_.empty()) timeout_.arm(settings_.idle_connection_timeout);
+  const bool drained = co_await wait_until_drained();
+  timeout_.disarm();
+  co_return drained;
+}
+
 /// Ends the connection so that the client can read our last bytes: unread input is drained for a bounded
 /// time and amount, since closing over it would reset the connection (RFC 9112 9.6).
 net::Task<> H1ServerConnection::close_in_stages() {
-  phase_ = Phase::Closing;
   on_gone_ = nullptr;
-  const bool drained = co_await wait_until_drained();
-  if (!drained) co_return;
+  const bool delivered = co_await deliver();
+  if (!delivered) co_return;
+  phase_ = Phase::Closing;
   stream_->shutdown_write();
   timed_out_ = false;
   timeout_.arm(kLinger);
@@ -265,19 +276,21 @@ void H1ServerConnection::watch_client() {
     if (stream_->peer_closed()) client_left();
     return;
   }
-  while (input_.size() < kMaxPipelined) {
+  constexpr int kReadsPerTurn = 16;
+  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
     const auto scratch = thread_.scratch().first(16 * 1024);
     const IoResult got = stream_->read(scratch);
     if (got.status == IoResult::Status::Done) {
-      input_.append(scratch.data(), got.bytes);
+      // Reading goes on to see the client leave; what is too much is dropped, and the connection with it.
+      overrun_ = overrun_ || input_.size() >= kMaxPipelined;
+      if (!overrun_) input_.append(scratch.data(), got.bytes);
     } else if (got.status == IoResult::Status::WouldBlock) {
-      stream_->await_readable();
-      return;
+      break;
     } else {
-      client_left();
-      return;
+      return client_left();
     }
   }
+  stream_->await_readable();
 }
 
 // ---- the request body ---------------------------------------------------------------------------
@@ -473,6 +486,7 @@ void H1ServerConnection::send_queue() {
       queue_.pop_front();
     }
     queue_offset_ = bytes;
+    if (phase_ == Phase::Delivering) timeout_.arm(settings_.idle_connection_timeout);
   }
   if (!queue_.empty()) stream_->await_writable();
 }

@@ -47,6 +47,7 @@ class H1ServerConnection final : public ServerConnection,
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
   bool queue_full() const noexcept override { return queue_.size() >= kMaxQueuedChunks; }
+  bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   net::Task<bool> wait_until_drained() override;
   bool head_written() const noexcept override { return head_written_; }
@@ -56,7 +57,7 @@ class H1ServerConnection final : public ServerConnection,
   std::uint64_t bytes_sent() const noexcept override { return bytes_sent_; }
 
  private:
-  enum class Phase : std::uint8_t { ReadingHead, InExchange, Closing };
+  enum class Phase : std::uint8_t { ReadingHead, InExchange, Delivering, Closing };
 
   // net::StreamObserver
   void on_readable() override;
@@ -68,6 +69,7 @@ class H1ServerConnection final : public ServerConnection,
   [[nodiscard]] bool take_head(std::size_t end);
   void begin_exchange();
   [[nodiscard]] net::Task<bool> finish_exchange();
+  [[nodiscard]] net::Task<bool> deliver();
   [[nodiscard]] net::Task<> close_in_stages();
   void refuse(const GatewayError& error);
   void watch_client();
@@ -94,6 +96,9 @@ class H1ServerConnection final : public ServerConnection,
   bool draining_ = false;
   bool gone_ = false;
   bool timed_out_ = false;
+  bool timing_head_ = false;  ///< the timeout runs for a head, not for idleness
+  bool head_begun_ = false;  ///< some byte of the next head has arrived
+  bool overrun_ = false;     ///< more was pipelined than is kept: the connection ends behind this exchange
   bool read_cancelled_ = false;
 
   // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.

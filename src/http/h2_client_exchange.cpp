@@ -10,6 +10,9 @@ namespace {
 
 /// Input that has been read is dropped from this size on, if it is the larger part.
 constexpr std::size_t kCompactBytes = 64 * 1024;
+/// How long and how far an upload is still taken behind its answer.
+constexpr std::chrono::seconds kLinger{2};
+constexpr std::uint64_t kLingerBytes = 8 * 1024 * 1024;
 
 /// What has no meaning, or another one, in HTTP/2 (RFC 9113 8.2.2), and what the connection writes
 /// itself.
@@ -66,8 +69,29 @@ bool H2ClientExchange::take_head(H2FieldBlock&& block) {
 net::Task<> H2ClientExchange::finish() {
   on_gone_ = nullptr;
   const bool is_drained = co_await wait_until_drained();
+  if (is_drained && end_sent_) co_await discard_upload();
   if (!is_drained || closed_) co_return;
   reset(end_sent_ ? kH2NoError : kH2InternalError);
+}
+
+/// Takes the rest of an upload whose answer is whole, within bounds: many a client reads the answer
+/// only behind its upload, or loses it by a reset that comes along (ruling 13).
+net::Task<> H2ClientExchange::discard_upload() {
+  bool timed_out = false;
+  net::Deadline limit(thread_.deadlines(), [&] {
+    timed_out = true;
+    read_gate_.open();
+  });
+  limit.arm(kLinger);
+  for (std::uint64_t discarded = 0; !closed_ && !timed_out && discarded < kLingerBytes;) {
+    const auto size = input_.size() - input_start_;
+    input_.clear();
+    input_start_ = 0;
+    discarded += size;
+    carrier_.session().consume(stream_, size);
+    carrier_.push_output();
+    if (!closed_) co_await read_gate_.wait();
+  }
 }
 
 void H2ClientExchange::reset(std::uint32_t error_code) {

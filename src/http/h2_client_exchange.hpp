@@ -38,8 +38,8 @@ class H2ClientExchange final : public ClientExchange {
   /// Takes the request's fields. False: they contradict each other.
   [[nodiscard]] bool take_head(H2FieldBlock&& block);
 
-  /// Delivers what is left of the response and ends the stream: at once if it is whole, whatever
-  /// the client still sends; as an error if the handler left it incomplete.
+  /// Delivers what is left of the response and ends the stream: behind a bounded rest of the upload
+  /// if the response is whole; as an error if the handler left it incomplete.
   [[nodiscard]] net::Task<> finish();
 
   /// Calls the `on_gone` callback if the client is gone. Directly below the event loop.
@@ -67,6 +67,7 @@ class H2ClientExchange final : public ClientExchange {
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
   bool queue_full() const noexcept override { return queue_.size() >= kMaxQueuedChunks; }
+  bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   /// Every byte is in the connection's output buffer at least.
   net::Task<bool> wait_until_drained() override;
@@ -80,6 +81,7 @@ class H2ClientExchange final : public ClientExchange {
 
  private:
   [[nodiscard]] std::size_t take_input(std::span<char> into);
+  [[nodiscard]] net::Task<> discard_upload();
   void send_continue();
   void client_left() noexcept;
   void reset(std::uint32_t error_code);

@@ -34,7 +34,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       const int descriptor =
           ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (descriptor >= 0) {
-        accepted(descriptor);
+        hand_over(descriptor);
         if (!acceptor.is_open()) return;
         continue;
       }
@@ -44,6 +44,15 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       }
     }
     wait();
+  }
+
+  void hand_over(int descriptor) {
+    try {
+      accepted(descriptor);
+    } catch (const std::exception& e) {
+      // One connection less; accepting goes on.
+      observability::log_error("an accepted connection could not be served", {{"what", e.what()}});
+    }
   }
 
   void wait_for_resources() {

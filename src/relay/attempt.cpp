@@ -28,6 +28,12 @@ void Attempt::cut(GatewayError why) {
   cut_ = why;
   connecting_.abort();
   if (exchange_) exchange_->abort(std::move(why));
+  // A relay that waits for a client to take its bytes would not notice.
+  if (request_.client.head_written() && request_.client.behind()) request_.client.abort();
+}
+
+void Attempt::hurry(net::Duration left) {
+  if (!cut_) deadline_.arm(left);
 }
 
 net::Task<Result<>> Attempt::open() {

@@ -28,6 +28,9 @@ class Attempt {
   /// Cuts the attempt off with `why`: everything pending fails with it. Only the first call counts.
   void cut(GatewayError why);
 
+  /// Leaves the attempt no more than this, from now on.
+  void hurry(net::Duration left);
+
   /// Gives the exchange up or back, so that another may be opened.
   void close_exchange() noexcept;
 

@@ -42,7 +42,8 @@ net::Task<Result<>> relay_resliced(const Services& services, Attempt& attempt) {
   // The worker pauses: what is pending leaves, from below the event loop. It is less than one
   // slice.
   net::Deadline idle(client.thread().deadlines(), [&] {
-    if (!reslicer.has_pending() || client.queue_full()) return;
+    if (!reslicer.has_pending()) return;
+    if (client.queue_full()) return idle.arm(MinimaxReslicer::kIdleTime);
     reslicer.idle();
     std::string out;
     while (reslicer.produce(out)) {

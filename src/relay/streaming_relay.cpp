@@ -1,5 +1,7 @@
 #include "relay/streaming_relay.hpp"
 
+#include <exception>
+
 #include "relay/response_relay.hpp"
 #include "relay/upload.hpp"
 #include <smg/relay/retry_rule.hpp>
@@ -42,10 +44,18 @@ net::Task<Result<>> run_streamed(const Services& services, RequestContext& reque
   }
   write_upstream_head(attempt, services, http::BodyLength::chunked(), true);
   StreamedUpload upload(services, attempt);
-  co_await upload.start();
-  auto relayed = co_await relay_response(services, attempt);
+  Result<> relayed;
+  std::exception_ptr failure;
+  try {
+    co_await upload.start();
+    relayed = co_await relay_response(services, attempt);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // The upload works on this frame: it ends before the frame does.
   co_await upload.stop();
   attempt.close_exchange();
+  if (failure) std::rethrow_exception(failure);
   co_return relayed;
 }
 

@@ -88,6 +88,8 @@ void H1UpstreamConnection::abort(GatewayError why) noexcept {
 
 void H1UpstreamConnection::on_readable() {
   if (is_idle_) {
+    // Under TLS the worker may have sent a session ticket, which is nothing to us.
+    if (is_quiet()) return stream_->await_readable();
     pool_->drop_idle(*this);
   } else if (read_gate_.has_waiter()) {
     read_gate_.open_and_resume();

@@ -10,7 +10,8 @@ namespace {
 using http::BodyLength;
 using Kind = H2StreamEvent::Kind;
 
-/// Bodies up to this size are copied into their message; larger ones are read where they lie.
+/// A body that starts with no more than this travels with its request; all else is read where it lies, and
+/// waited for: that is what holds an upload back.
 constexpr std::size_t kCopiedBytes = 16 * 1024;
 /// How much is read before the stream is told, so that small events cost no message each.
 constexpr std::uint64_t kReportBytes = 64 * 1024;
@@ -67,7 +68,7 @@ bool H2Exchange::send(std::span<const std::string_view> pieces, bool last) {
   std::size_t size = 0;
   for (const auto piece : pieces) size += piece.size();
   request_ended_ = request_ended_ || last;
-  if (size > kCopiedBytes || sending_) {
+  if (size > kCopiedBytes || started_) {
     unsent_.assign(pieces.begin(), pieces.end());
     unsent_last_ = last;
     return false;
@@ -75,24 +76,12 @@ bool H2Exchange::send(std::span<const std::string_view> pieces, bool last) {
   std::string copy;
   copy.reserve(size);
   for (const auto piece : pieces) copy.append(piece);
-  if (!started_) {
-    // One message for the whole request.
-    if (!copy.empty()) {
-      link_->copies.push_back(std::move(copy));
-      link_->body.emplace_back(link_->copies.back());
-    }
-    link_->body_last = last;
-    start();
-    return true;
+  if (!copy.empty()) {
+    link_->copies.push_back(std::move(copy));
+    link_->body.emplace_back(link_->copies.back());
   }
-  hub_->run_at_home([hub = hub_, link = link_, copy = std::move(copy), last]() mutable {
-    if (!copy.empty()) {
-      link->copies.push_back(std::move(copy));
-      link->body.emplace_back(link->copies.back());
-    }
-    link->body_last = link->body_last || last;
-    hub->body_added(link);
-  });
+  link_->body_last = last;
+  start();
   return true;
 }
 
@@ -104,6 +93,7 @@ void H2Exchange::keep_unsent() {
 }
 
 net::Task<Result<>> H2Exchange::flushed() {
+  if (failed_ && !started_) co_return *failed_;
   if (!unsent_.empty() || unsent_last_) {
     start();
     sending_ = true;
@@ -223,8 +213,9 @@ void H2Exchange::abort(GatewayError why) noexcept {
 void H2Exchange::release() noexcept {
   const std::unique_ptr<H2Exchange> self(this);
   link_->exchange = nullptr;
-  const bool complete = ended_ && request_ended_;
-  if (started_ && !complete) hub_->run_at_home([hub = hub_, link = link_] { hub->cancel(link); });
+  // Of no effect on a stream that has ended, and it is not known here whether the worker has taken the
+  // whole request: a stream that is left open would use up the worker's limit.
+  if (started_) hub_->run_at_home([hub = hub_, link = link_] { hub->cancel(link); });
 }
 
 }  // namespace smg::upstream

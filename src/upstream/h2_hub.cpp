@@ -28,7 +28,7 @@ H2UpstreamConnection* H2Hub::with_room() noexcept {
 
 /// A further connection is opened only when those there are full by the worker's own limit.
 bool H2Hub::may_open_another() const noexcept {
-  if (connecting_ || retired_) return false;
+  if (opening_) return false;
   for (const auto& connection : connections_) {
     if (connection->has_room()) return false;
     if (!connection->is_full() && !connection->is_draining()) return false;
@@ -66,6 +66,8 @@ void H2Hub::cancel(const H2LinkPtr& link) {
     return;
   }
   std::erase(waiting_, link);
+  // Nobody is left to connect for.
+  if (retired_ && waiting_.empty() && connecting_ != nullptr) connecting_->abort();
   link->body.clear();
   if (std::exchange(link->tell_when_sent, false)) deliver({link, H2StreamEvent::Kind::BodySent});
 }
@@ -79,22 +81,28 @@ void H2Hub::deliver(H2StreamEvent event) {
 }
 
 void H2Hub::open_connection() {
-  connecting_ = true;
+  opening_ = true;
   home_.tasks().spawn(connect(shared_from_this()));
 }
 
 net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
+  net::AbortSwitch abort;
+  connecting_ = &abort;
   auto connected = co_await connect_worker(home_, tls_, origin_, Offer::Http2,
-                                           settings_.connect_timeout, connecting_abort_);
-  connecting_ = false;
+                                           settings_.connect_timeout, abort);
+  connecting_ = nullptr;
+  opening_ = false;
   if (!connected) {
-    fail_waiting(connected.error());
+    // While another connection serves, what waits may wait for it.
+    if (connections_.empty()) fail_waiting(connected.error());
     co_return;
   }
   if (retired_ && waiting_.empty()) co_return;
   connections_.push_back(
       std::make_unique<H2UpstreamConnection>(*this, std::move(connected->stream)));
   capacity_changed();
+  // A retired hub still serves what was on its way to it, and no more.
+  if (retired_) retire();
 }
 
 void H2Hub::fail_waiting(const GatewayError& error) {
@@ -132,7 +140,7 @@ void H2Hub::connection_ended(H2UpstreamConnection& connection) {
 
 void H2Hub::retire() {
   retired_ = true;
-  if (waiting_.empty()) connecting_abort_.abort();
+  if (waiting_.empty() && connecting_ != nullptr) connecting_->abort();
   // Draining may end a connection, and take it off the list.
   std::vector<H2UpstreamConnection*> all;
   for (auto& connection : connections_) all.push_back(connection.get());

@@ -28,7 +28,7 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   /// The exchange wants no more of the stream.
   void cancel(const H2LinkPtr& link);
 
-  /// No connection outlives its streams from now on, and none is opened.
+  /// No connection outlives its streams from now on.
   void retire();
 
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
@@ -57,9 +57,9 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   const PoolSettings settings_;
   std::list<std::unique_ptr<H2UpstreamConnection>> connections_;
   std::deque<H2LinkPtr> waiting_;
-  net::AbortSwitch connecting_abort_;
   std::size_t limit_ = static_cast<std::size_t>(-1);
-  bool connecting_ = false;
+  bool opening_ = false;
+  net::AbortSwitch* connecting_ = nullptr;  ///< of the attempt that is on, if one is
   bool retired_ = false;
 };
 

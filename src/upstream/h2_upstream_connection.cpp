@@ -215,7 +215,7 @@ void H2UpstreamConnection::after_activity() {
   }
 }
 
-void H2UpstreamConnection::fail_all(const std::string& why) {
+void H2UpstreamConnection::fail_all(const std::string& why, ErrorCode code) {
   if (std::exchange(dead_, true)) return;
   ping_.disarm();
   idle_.disarm();
@@ -224,7 +224,7 @@ void H2UpstreamConnection::fail_all(const std::string& why) {
     link->connection = nullptr;
     link->reset_by_us = true;
     link->body.clear();
-    emit_failure(link, fail(ErrorCode::UpstreamConnect, why));
+    emit_failure(link, fail(code, why));
     if (std::exchange(link->tell_when_sent, false)) emit(link, Kind::BodySent);
   }
   deliver();
@@ -232,7 +232,9 @@ void H2UpstreamConnection::fail_all(const std::string& why) {
 }
 
 void H2UpstreamConnection::ping_due() {
-  if (ping_pending_) return fail_all("The worker did not answer a PING in time");
+  if (ping_pending_) {
+    return fail_all("The worker did not answer a PING in time", ErrorCode::UpstreamTimeout);
+  }
   ping_pending_ = true;
   session_->ping();
   ping_.arm(kPingTimeout);

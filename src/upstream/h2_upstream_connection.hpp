@@ -50,7 +50,7 @@ class H2UpstreamConnection final : private net::StreamObserver, private http::H2
   void emit(const H2LinkPtr& link, H2StreamEvent::Kind kind);
   void emit_failure(const H2LinkPtr& link, GatewayError error);
   void after_activity();
-  void fail_all(const std::string& why);
+  void fail_all(const std::string& why, ErrorCode code = ErrorCode::UpstreamConnect);
   void ping_due();
   [[nodiscard]] H2LinkPtr find(std::int32_t stream) const;
 

@@ -53,6 +53,9 @@ class ClientExchange {
 
   [[nodiscard]] virtual bool queue_full() const noexcept = 0;
 
+  /// The client has not taken all that was written.
+  [[nodiscard]] virtual bool behind() const noexcept = 0;
+
   /// Waits until the queue has room. False: the client is gone.
   [[nodiscard]] virtual net::Task<bool> wait_for_room() = 0;
 

@@ -7,29 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include <smg/base/result.hpp>
-#include <smg/http/message.hpp>
+#include <smg/http/h2_field_block.hpp>
 
 struct nghttp2_session;
 
 namespace smg::http {
-
-/// One HEADERS block as it arrived: names and values one behind the other in `text`, pseudo-fields
-/// first.
-struct H2FieldBlock {
-  std::string text;
-  struct Entry {
-    std::uint32_t name, name_size, value, value_size;
-  };
-  std::vector<Entry> entries;
-
-  [[nodiscard]] Field field(std::size_t i) const noexcept {
-    const Entry& e = entries[i];
-    const std::string_view all = text;
-    return {all.substr(e.name, e.name_size), all.substr(e.value, e.value_size)};
-  }
-  void add(std::string_view name, std::string_view value);
-};
 
 /// What an HTTP/2 session tells its connection, from within `H2Session::feed` or `take_output`. The
 /// calls record; they never resume a coroutine and never touch the session again, except for

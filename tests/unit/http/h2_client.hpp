@@ -77,7 +77,7 @@ class H2Client final : public H2SessionObserver {
     flush();
   }
 
-  [[nodiscard]] std::size_t unsent(std::int32_t stream) { return uploads_[stream].bytes.size(); }
+  [[nodiscard]] std::size_t unsent(std::int32_t stream) { return uploads_[stream].left().size(); }
   [[nodiscard]] test::RawSocket& socket() noexcept { return socket_; }
 
   std::map<std::int32_t, H2Answer> answers;
@@ -90,7 +90,10 @@ class H2Client final : public H2SessionObserver {
  private:
   struct Upload {
     std::string bytes;
+    std::size_t sent = 0;
     bool end = false;
+
+    [[nodiscard]] std::string_view left() const { return std::string_view(bytes).substr(sent); }
   };
 
   std::int32_t start(std::string_view method, std::string_view path, std::vector<Field> further,
@@ -151,10 +154,9 @@ class H2Client final : public H2SessionObserver {
   void on_settings() override { greeted = true; }
   BodyPiece fill_body(std::int32_t stream, std::span<char> into) override {
     Upload& upload = uploads_[stream];
-    const auto size = std::min(into.size(), upload.bytes.size());
-    std::copy_n(upload.bytes.data(), size, into.data());
-    upload.bytes.erase(0, size);
-    return {size, upload.end && upload.bytes.empty()};
+    const auto size = upload.left().copy(into.data(), into.size());
+    upload.sent += size;
+    return {size, upload.end && upload.left().empty()};
   }
 
   test::RawSocket socket_;

@@ -233,20 +233,29 @@ TEST_F(H2ResponseTest, ABrokenOffResponseIsResetBehindWhatThereIs) {
   EXPECT_EQ(client.answer(client.open("GET", "/nothing")).error, kH2InternalError);
 }
 
-TEST_F(H2ResponseTest, AnEarlyAnswerIsWholeAndEndsTheUpload) {
+TEST_F(H2ResponseTest, AnEarlyAnswerIsWholeAndTheUploadIsTakenWithinBounds) {
   handler.script = [](ClientExchange& client) -> net::Task<> {
-    answer(client, 413, client.head().method == Method::Post ? "too large" : "");
+    answer(client, 413, "too large");
     co_return;
   };
   H2Client client(connect());
-  for (int i = 0; i < 3; ++i) {
-    const auto& answer =
-        client.answer(client.open_with_body("/p", std::string(5000000, 'x'), false));
-    EXPECT_EQ(answer.status, 413);
-    EXPECT_EQ(answer.body, "too large");
-    EXPECT_TRUE(answer.complete);
-    EXPECT_EQ(answer.error, kH2NoError);
-  }
+  const auto expect_whole = [](const H2Answer& answer, const char* what) {
+    EXPECT_EQ(answer.status, 413) << what;
+    EXPECT_EQ(answer.body, "too large") << what;
+    EXPECT_TRUE(answer.complete) << what;
+    EXPECT_EQ(answer.error, kH2NoError) << what;
+  };
+  const auto bounded = client.open_with_body("/p", std::string(5000000, 'x'));
+  expect_whole(client.answer(bounded), "bounded");
+  EXPECT_EQ(client.unsent(bounded), 0U);
+  const auto endless = client.open_with_body("/p", std::string(50000000, 'x'));
+  expect_whole(client.answer(endless), "endless");
+  EXPECT_GT(client.unsent(endless), 30000000U);
+  const auto stalled = client.open_with_body("/p", "abc", false);
+  ASSERT_TRUE(client.until([&] { return client.answers[stalled].complete; }));
+  EXPECT_FALSE(client.answers[stalled].closed);
+  test::expire_deadlines(loop());
+  expect_whole(client.answer(stalled), "stalled");
 }
 
 // ---- clients that leave -------------------------------------------------------------------------
