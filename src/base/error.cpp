@@ -16,6 +16,8 @@ const ErrorRow& row(ErrorCode code) noexcept {
   static constexpr ErrorRow kInvalidTarget{400, "invalid_target_worker", Fault::Client,
                                            "validation_error"};
   static constexpr ErrorRow kNoAvailable{503, "no_available_workers", Fault::Fleet, "no_workers"};
+  static constexpr ErrorRow kOverloaded{503, "worker_overload_protection_shed", Fault::Fleet,
+                                        "no_workers"};
   static constexpr ErrorRow kNoWorkers{503, "no_workers", Fault::Fleet, "no_workers"};
   static constexpr ErrorRow kConnect{502, "call_upstream_request_error", Fault::Worker,
                                      "backend_error"};
@@ -44,6 +46,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::ModelNotFound: return kModelNotFound;
     case ErrorCode::InvalidTargetWorker: return kInvalidTarget;
     case ErrorCode::NoAvailableWorkers: return kNoAvailable;
+    case ErrorCode::WorkersOverloaded: return kOverloaded;
     case ErrorCode::NoWorkers: return kNoWorkers;
     case ErrorCode::UpstreamConnect: return kConnect;
     case ErrorCode::UpstreamTimeout: return kTimeout;

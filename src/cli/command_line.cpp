@@ -55,8 +55,10 @@ void bind_all(FlagSet& flags, Command& command, config::GatewayConfig& config) {
   bind_circuit_breaker(flags, config.circuit_breaker);
   bind_health(flags, config.health);
   bind_fleet(flags, config.fleet);
+  bind_sessions(flags, config.fleet, config.routing.sticky);
   bind_cache_aware(flags, config.cache_aware);
-  bind_load_monitor(flags, config.load_monitor);
+  bind_policies(flags, config.routing);
+  bind_load_monitor(flags, config.load_monitor, config.worker_overload);
   bind_observability(flags, config.observability);
   bind_accepted(flags);
   bind_unsupported(flags);

@@ -16,8 +16,11 @@ void bind_retry(FlagSet& flags, config::Retry& retry);
 void bind_circuit_breaker(FlagSet& flags, config::CircuitBreaker& breaker);
 void bind_health(FlagSet& flags, config::Health& health);
 void bind_fleet(FlagSet& flags, config::Fleet& fleet);
+void bind_sessions(FlagSet& flags, config::Fleet& fleet, config::StickySessions& sticky);
 void bind_cache_aware(FlagSet& flags, config::CacheAware& cache);
-void bind_load_monitor(FlagSet& flags, config::LoadMonitor& monitor);
+void bind_policies(FlagSet& flags, config::RoutingTuning& tuning);
+void bind_load_monitor(FlagSet& flags, config::LoadMonitor& monitor,
+                       config::WorkerOverload& overload);
 void bind_observability(FlagSet& flags, config::Observability& observability);
 
 /// Flags of other modes of operation that change nothing when bytes are only passed on.

@@ -10,26 +10,6 @@ namespace {
 // becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
 constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     // Routing and workers.
-    {"--routing-key-override,--sticky-sessions", "", "", "sticky sessions with any policy"},
-    {"--routing-key-headers", "NAME...", "the policy's own",
-     "headers searched for the routing key"},
-    {"--assignment-mode", "MODE", "random",
-     "how a new routing key gets its worker: random, min_load, min_group, delegate"},
-    {"--max-idle-secs,--sticky-key-idle-secs", "SECS", "14400", "idle life of a routing key"},
-    {"--prefix-token-count", "N", "256", "tokens that prefix_hash hashes"},
-    {"--prefix-hash-load-factor", "X", "1.25",
-     "load, as a multiple of the mean, that moves prefix_hash on"},
-    {"--prefix-hash-balance-abs-threshold", "N", "10", "load gap that moves prefix_hash on"},
-    {"--least-load-kv-pressure-weight", "X", "0.15", "weight of cache pressure in least_load"},
-    {"--least-load-default-throughput", "X", "2000",
-     "tokens per second assumed of a worker that reports none"},
-    {"--least-load-mean-prefill-tokens", "N", "1024", "prompt length assumed by least_load"},
-    {"--least-load-max-waiting-requests", "N", "0",
-     "waiting requests that rule a worker out; 0: off"},
-    {"--worker-overload-waiting-requests", "N", "unset",
-     "waiting requests that make a worker overloaded"},
-    {"--worker-overload-token-usage", "X", "unset", "cache usage that makes a worker overloaded"},
-    {"--worker-overload-protection", "", "", "exclude overloaded workers, shed load when all are"},
     // Admission. The limit is off at zero and below, and its queue idle with it.
     {.names = "--max-concurrent-requests", .refused = Refused::WhenOn},
     {.names = "--rate-limit-tokens-per-second", .refused = Refused::WhenOn},
@@ -48,7 +28,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {"--enable-trace", "", "", "export traces"},
     {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},
     // Other modes.
-    {"--dp-aware", "", "", "route to the data-parallel ranks of a worker"},
     {"--dp-minimum-tokens-scheduler", "", "", "choose the rank with the fewest tokens"},
     {"--enable-igw", "", "", "one gateway for many models"},
     {"--enable-rl", "", "", "control of training rollouts"},
@@ -89,10 +68,7 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
      .refused = Refused::Removed},
 });
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kRefusedValues{{
-    {"--policy", "manual"},
-    {"--policy", "consistent_hashing"},
-    {"--policy", "prefix_hash"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRefusedValues{{
     {"--backend", "openai"},
     {"--backend", "anthropic"},
     {"--backend", "tokenspeed"},

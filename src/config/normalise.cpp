@@ -32,6 +32,7 @@ void normalise(GatewayConfig& config) {
   }
   drop_repeats(config.fleet.worker_urls);
   normalise_header_names(config.listen.request_id_headers);
+  normalise_header_names(config.fleet.routing_key_headers);
   normalise_header_names(config.upstream.forward_request_headers);
 }
 

@@ -40,6 +40,11 @@ class Findings {
     if (!(value >= least)) add(flag, shown(value), "Must be >= " + shown(least));
   }
 
+  void finite_at_least(std::string_view flag, double value, double least) {
+    if (!std::isfinite(value) || value < least)
+      add(flag, shown(value), "Must be >= " + shown(least));
+  }
+
   template <class T>
   void positive(std::string_view flag, const T& value) {
     if (!(value > T{})) add(flag, shown(value), "Must be > 0");
@@ -192,6 +197,9 @@ void check_fleet(const Fleet& fleet, std::size_t built_in_workers, Findings& out
   if (fleet.policy == "power_of_two" && fleet.worker_urls.size() + built_in_workers < 2) {
     out.add("--policy", fleet.policy, "Needs at least 2 workers in --worker-urls");
   }
+  for (const auto& name : fleet.routing_key_headers) {
+    if (!is_field_name(name)) out.add("--routing-key-headers", name, "Must be a header name");
+  }
   for (const auto& [alias, canonical] : fleet.model_aliases) {
     if (alias.empty() || canonical.empty()) {
       out.add("--model-alias", alias + "=" + canonical, "Must be <alias>=<canonical>");
@@ -211,6 +219,16 @@ void check_admission(const Admission& admission, Findings& out) {
   }
 }
 
+void check_boundaries(const std::vector<std::uint64_t>& boundaries, Findings& out) {
+  constexpr std::string_view kFlag = "--cache-boundaries";
+  if (!boundaries.empty() && boundaries.front() == 0) out.add(kFlag, "0", "Must be > 0");
+  for (std::size_t i = 1; i < boundaries.size(); ++i) {
+    if (boundaries[i] > boundaries[i - 1]) continue;
+    out.add(kFlag, shown(boundaries[i]), "Must ascend");
+    break;
+  }
+}
+
 void check_cache_aware(const CacheAware& cache, Findings& out) {
   out.between("--cache-threshold", cache.match_threshold, 0.0, 1.0);
   out.at_least("--balance-rel-threshold", cache.balance_rel_threshold, 1.0);
@@ -221,15 +239,32 @@ void check_cache_aware(const CacheAware& cache, Findings& out) {
   out.positive("--eviction-interval-secs", cache.eviction_interval);
   out.positive("--max-tree-size", cache.max_tree_size);
   out.positive("--block-size", cache.block_size);
-  for (std::size_t i = 1; i < cache.boundaries.size(); ++i) {
-    if (cache.boundaries[i] > cache.boundaries[i - 1]) continue;
-    out.add("--cache-boundaries", shown(cache.boundaries[i]), "Must ascend");
-    break;
-  }
+  check_boundaries(cache.boundaries, out);
   if (cache.index == "hash" && cache.boundaries.empty()) {
     out.add("--cache-index", cache.index, "Needs --cache-boundaries");
   }
   out.positive("--cache-ttl-secs", cache.ttl);
+}
+
+void check_prefix_hash(const PrefixHash& prefix, Findings& out) {
+  out.positive("--prefix-token-count", prefix.token_count);
+  out.finite_at_least("--prefix-hash-load-factor", prefix.load_factor, 1.0);
+}
+
+void check_least_load(const LeastLoad& least, Findings& out) {
+  out.finite_at_least("--least-load-kv-pressure-weight", least.kv_pressure_weight, 0.0);
+  out.positive("--least-load-default-throughput", least.default_throughput);
+  out.positive("--least-load-mean-prefill-tokens", least.mean_prefill_tokens);
+}
+
+void check_worker_overload(const WorkerOverload& overload, Findings& out) {
+  if (overload.waiting_requests == 0U) {
+    out.add("--worker-overload-waiting-requests", "0", "Must be >= 1");
+  }
+  const double usage = overload.token_usage.value_or(1.0);
+  if (!(usage > 0 && usage <= 1)) {
+    out.add("--worker-overload-token-usage", shown(usage), "Must be > 0 and <= 1");
+  }
 }
 
 void check_buckets(const std::vector<double>& bounds, Findings& out) {
@@ -287,7 +322,13 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_fleet(config.fleet, built_in_workers, out);
   check_admission(config.admission, out);
   if (config.fleet.policy == "cache_aware") check_cache_aware(config.cache_aware, out);
+  if (config.fleet.policy == "prefix_hash") {
+    check_boundaries(config.cache_aware.boundaries, out);
+    check_prefix_hash(config.routing.prefix_hash, out);
+  }
+  check_least_load(config.routing.least_load, out);
   out.positive("--load-monitor-interval", config.load_monitor.interval);
+  check_worker_overload(config.worker_overload, out);
   check_observability(config.observability, out);
   check_ports(config, out);
   return out.take();

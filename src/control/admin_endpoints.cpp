@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <ctime>
 
 #include "control/fleet_calls.hpp"
 #include "control/json_writer.hpp"
@@ -73,22 +71,6 @@ AdminResponse created(const ControlResult<WorkerRegistry::Accepted>& change) {
   return response;
 }
 
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &parts));
-}
-
-/// Without reports of load there is nothing to sum up.
-AdminResponse no_loads() {
-  JsonWriter json;
-  json.begin_object().field("timestamp", utc_now()).field("version", "smg");
-  json.field("dp_rank_count", 0).key("loads").begin_array().end_array().end_object();
-  return json_response(200, json.take());
-}
-
 }  // namespace
 
 std::optional<AdminRoute> AdminEndpoints::match(std::string_view path) const {
@@ -109,9 +91,13 @@ net::Task<AdminResponse> AdminEndpoints::handle(net::IoThread& thread, AdminRequ
   if (path == "/liveness" || path == "/health") co_return text_response(200, "OK");
   if (path == "/readiness") co_return readiness();
   if (path == "/v1/models") co_return model_list();
-  if (path == "/workers") co_return workers_collection(request);
-  if (path == kOneWorker) co_return one_worker(request);
-  if (path == "/get_loads") co_return no_loads();
+  if (path == "/workers" || path == kOneWorker) {
+    auto response = path == kOneWorker ? one_worker(request) : workers_collection(request);
+    // What has been promised outlives a crash.
+    if (response.status == 202) co_await registry_.saved(thread);
+    co_return response;
+  }
+  if (path == "/get_loads") co_return json_response(200, registry_.describe_loads());
   co_return co_await call_workers(thread, path, std::move(request), abort);
 }
 
@@ -125,12 +111,13 @@ net::Task<AdminResponse> AdminEndpoints::call_workers(net::IoThread& thread, std
   }
   AdminResponse response;
   if (path == "/flush_cache") {
-    response = co_await flush_caches(scope, registry_.workers());
+    response = co_await flush_caches(scope, registry_.engines());
   } else if (path == "/engine_metrics") {
-    response = co_await engine_metrics(scope, registry_.workers());
+    response = co_await engine_metrics(scope, registry_.engines());
   } else if (!path.empty()) {
     const auto limit = std::min(kProxyLimit, config_.limits.max_payload_size);
-    response = co_await ask_one_worker(scope, registry_.workers(), std::move(request), limit);
+    response = co_await ask_one_worker(scope, registry_.workers(), std::move(request), limit,
+                                       [this] { registry_.metrics().count_send_retry(); });
   } else {
     response.status = 404;
   }

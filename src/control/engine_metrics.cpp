@@ -22,26 +22,6 @@ std::string_view after_first_word(std::string_view text) {
   return space == std::string_view::npos ? std::string_view{} : text::trim(text.substr(space + 1));
 }
 
-bool starts_metric_name(char c) noexcept {
-  const char letter = text::lower(c);
-  return (letter >= 'a' && letter <= 'z') || c == '_' || c == ':';
-}
-
-/// The place of the brace that closes the labels, outside any quoted value; npos: there is none.
-std::size_t end_of_labels(std::string_view line) noexcept {
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && quoted) {
-      ++i;
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == '}' && !quoted) {
-      return i;
-    }
-  }
-  return std::string_view::npos;
-}
-
 std::string label_value(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -63,14 +43,11 @@ EngineMetrics::Family& EngineMetrics::family(std::string_view name) {
 void EngineMetrics::add(std::string_view worker_url, std::string_view exposition) {
   std::string current;
   while (!exposition.empty()) {
-    auto line = exposition.substr(0, exposition.find('\n'));
-    exposition.remove_prefix(std::min(line.size() + 1, exposition.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    line = text::trim(line);
+    const auto line = take_line(exposition);
     if (line.starts_with('#')) {
       add_comment(text::trim(line.substr(1)), current);
-    } else if (!line.empty() && starts_metric_name(line.front())) {
-      add_sample(line, worker_url, current);
+    } else if (const auto sample = parse_sample(line)) {
+      add_sample(*sample, worker_url, current);
     }
   }
 }
@@ -86,26 +63,14 @@ void EngineMetrics::add_comment(std::string_view line, std::string& current) {
   if (slot.empty()) slot = after_first_word(rest);
 }
 
-void EngineMetrics::add_sample(std::string_view line, std::string_view worker_url,
+void EngineMetrics::add_sample(const ExpositionSample& sample, std::string_view worker_url,
                                std::string_view current) {
-  const auto name_end = line.find_first_of("{ \t");
-  if (name_end == std::string_view::npos) return;
-  const std::string name = plain_name(line.substr(0, name_end));
-  std::string_view labels;
-  auto value = text::trim(line.substr(name_end));
-  if (value.starts_with('{')) {
-    const auto end = end_of_labels(value);
-    if (end == std::string_view::npos) return;
-    labels = text::trim(value.substr(1, end - 1));
-    value = text::trim(value.substr(end + 1));
-  }
-  if (value.empty()) return;
-  if (labels.ends_with(',')) labels.remove_suffix(1);
+  const std::string name = plain_name(sample.name);
   const bool belongs = !current.empty() && std::string_view(name).starts_with(current);
   std::string& out = family(belongs ? current : std::string_view(name)).samples;
-  out.append(name).append("{").append(labels).append(labels.empty() ? "" : ",");
+  out.append(name).append("{").append(sample.labels).append(sample.labels.empty() ? "" : ",");
   out.append("worker_addr=\"").append(label_value(worker_url)).append("\"} ");
-  out.append(value).append("\n");
+  out.append(sample.value).append("\n");
 }
 
 std::string EngineMetrics::text() const {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "control/exposition.hpp"
+
 namespace smg::control {
 
 /// Joins the expositions of several workers into one (Prometheus text format 0.0.4): each sample
@@ -24,7 +26,8 @@ class EngineMetrics {
 
   Family& family(std::string_view name);
   void add_comment(std::string_view line, std::string& current);
-  void add_sample(std::string_view line, std::string_view worker_url, std::string_view current);
+  void add_sample(const ExpositionSample& sample, std::string_view worker_url,
+                  std::string_view current);
 
   std::vector<std::string> order_;
   std::map<std::string, Family, std::less<>> families_;

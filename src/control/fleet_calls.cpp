@@ -29,6 +29,7 @@ net::Task<> ask_into(CancelScope& scope, routing::WorkerPtr worker, const Call& 
   request.method = call.method;
   request.target = call.target;
   request.api_key = worker->facts().api_key;
+  request.resend = call.method == "GET";
   answer =
       co_await scope.fetch(worker->shared_pool(), std::move(request), call.timeout, call.limit);
 }
@@ -54,6 +55,12 @@ routing::WorkerPtr next_healthy(const Workers& workers) {
   return healthy[turn.fetch_add(1, std::memory_order_relaxed) % healthy.size()];
 }
 
+/// The URL of the whole engine, where the worker is a rank of it.
+const std::string& engine_url(const routing::Worker& worker) {
+  const auto& rank = worker.facts().rank;
+  return rank ? rank->base_url : worker.url();
+}
+
 bool is_good(const Answer& answer) {
   return answer && answer->ok();
 }
@@ -61,7 +68,7 @@ bool is_good(const Answer& answer) {
 std::string failure_text(const routing::Worker& worker, const Answer& answer) {
   const std::string why =
       answer ? "status " + std::to_string(answer->status) : answer.error().message;
-  return "flush_cache failed for worker " + worker.url() + ": " + why;
+  return "flush_cache failed for worker " + engine_url(worker) + ": " + why;
 }
 
 void write_flush_counts(JsonWriter& json, std::size_t flushed, std::size_t workers) {
@@ -83,12 +90,12 @@ void write_flush_results(JsonWriter& json, const Workers& workers,
                          const std::vector<Answer>& answers) {
   json.key("successful").begin_array();
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (is_good(answers[i])) json.value(workers[i]->url());
+    if (is_good(answers[i])) json.value(engine_url(*workers[i]));
   }
   json.end_array().key("failed").begin_array();
   for (std::size_t i = 0; i < workers.size(); ++i) {
     if (is_good(answers[i])) continue;
-    json.begin_object().field("worker", workers[i]->url());
+    json.begin_object().field("worker", engine_url(*workers[i]));
     json.field("error", failure_text(*workers[i], answers[i])).end_object();
   }
   json.end_array();
@@ -116,13 +123,14 @@ AdminResponse error_response(const GatewayError& error) {
 }
 
 net::Task<AdminResponse> ask_one_worker(CancelScope& scope, Workers workers, AdminRequest request,
-                                        std::size_t limit) {
+                                        std::size_t limit, std::function<void()> on_resend) {
   const auto worker = next_healthy(workers);
   if (!worker) co_return error_response(fail(ErrorCode::NoWorkers, "No workers are available"));
   upstream::FetchRequest question;
   question.target = std::move(request.path);
   question.api_key = worker->facts().api_key;
   question.authorization = std::move(request.authorization);
+  question.on_resend = std::move(on_resend);
   auto answer = co_await scope.fetch(worker->shared_pool(), std::move(question),
                                      worker->facts().request_timeout, limit);
   if (!answer) co_return error_response(answer.error());
@@ -153,7 +161,7 @@ net::Task<AdminResponse> engine_metrics(CancelScope& scope, Workers workers) {
   }
   EngineMetrics joined;
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (is_good(answers[i])) joined.add(workers[i]->url(), answers[i]->body);
+    if (is_good(answers[i])) joined.add(engine_url(*workers[i]), answers[i]->body);
   }
   co_return AdminResponse{200, "text/plain; version=0.0.4; charset=utf-8", joined.text(), {}, {}};
 }

@@ -8,11 +8,14 @@ namespace smg::control {
 using Workers = std::vector<routing::WorkerPtr>;
 
 /// Passes a GET on to one healthy worker, and its answer back. The client's Authorization beats the
-/// worker's key. Errors in the answer: `no_workers`, and the transport's.
+/// worker's key. It is sent once more if the send fails before any response; `on_resend` is told.
+/// Errors in the answer: `no_workers`, and the transport's.
 [[nodiscard]] net::Task<AdminResponse> ask_one_worker(CancelScope& scope, Workers workers,
-                                                      AdminRequest request, std::size_t limit);
+                                                      AdminRequest request, std::size_t limit,
+                                                      std::function<void()> on_resend);
 
-/// POST /flush_cache to every worker, unhealthy ones too.
+/// POST /flush_cache to every worker, unhealthy ones too; to an engine with several ranks once,
+/// and never twice.
 [[nodiscard]] net::Task<AdminResponse> flush_caches(CancelScope& scope, Workers workers);
 
 /// The workers' own metrics, joined.

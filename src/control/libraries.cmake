@@ -1,1 +1,2 @@
 target_link_libraries(smg_control PRIVATE simdjson::simdjson)
+target_compile_definitions(smg_control PRIVATE SMG_VERSION="${PROJECT_VERSION}")

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include <smg/base/text.hpp>
+
 namespace smg::control {
 namespace {
 
@@ -34,6 +36,23 @@ std::optional<std::string> query_parameter(std::string_view query, std::string_v
     return equals == std::string_view::npos ? std::string() : decode(pair.substr(equals + 1));
   }
   return std::nullopt;
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kPlain = "-._~/:";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const char letter = text::lower(c);
+    const bool alphanumeric = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9');
+    if (alphanumeric || kPlain.find(c) != kPlain.npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+  }
+  return out;
 }
 
 }  // namespace smg::control

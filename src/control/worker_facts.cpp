@@ -13,6 +13,10 @@ namespace {
 using Labels = std::map<std::string, std::string>;
 
 constexpr std::string_view kUnknownModel = "unknown";
+/// --worker-overload-protection alone.
+constexpr double kProtectedTokenUsage = 0.9;
+/// An engine that claims more is not believed.
+constexpr std::uint64_t kMostRanks = 1024;
 
 std::string first_label(const Labels& labels, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -105,6 +109,22 @@ void add_aliases(ModelCard& card, const Labels& model_aliases) {
   }
 }
 
+routing::LoadSettings load_settings(const WorkerSpec& spec, const config::GatewayConfig& config) {
+  routing::LoadSettings settings{config.load_monitor.interval, {}};
+  if (spec.load_monitor_interval_secs) {
+    settings.interval = config::Seconds(*spec.load_monitor_interval_secs);
+  }
+  auto& limits = settings.overload;
+  limits = {config.worker_overload.waiting_requests, config.worker_overload.token_usage};
+  if (config.worker_overload.protection && !limits.token_usage) {
+    limits.token_usage = kProtectedTokenUsage;
+  }
+  if (!spec.overload) return settings;
+  if (spec.overload->waiting_requests) limits.waiting_requests = *spec.overload->waiting_requests;
+  if (spec.overload->token_usage) limits.token_usage = *spec.overload->token_usage;
+  return settings;
+}
+
 config::CircuitBreaker breaker_settings(const WorkerSpec& spec,
                                         const config::CircuitBreaker& flags) {
   config::CircuitBreaker settings = flags;
@@ -187,7 +207,23 @@ routing::WorkerFacts worker_facts(const std::string& id, const WorkerSpec& spec,
   }
   facts.health = health_settings(spec, config.health);
   facts.circuit_breaker = breaker_settings(spec, config.circuit_breaker);
+  facts.load = load_settings(spec, config);
   return facts;
+}
+
+std::uint32_t rank_count(const DiscoveredWorker& discovered, const config::Fleet& flags) {
+  if (!flags.dp_aware) return 1;
+  const auto size = text::parse_decimal(first_label(discovered.labels, {"dp_size"}));
+  if (!size || *size <= 1 || *size > kMostRanks) return 1;
+  return static_cast<std::uint32_t>(*size);
+}
+
+void become_rank(routing::WorkerFacts& facts, std::string id, std::uint32_t rank,
+                 std::uint32_t ranks) {
+  facts.id = std::move(id);
+  facts.rank = {facts.url, rank, ranks};
+  facts.url += "@" + std::to_string(rank);
+  facts.mutates_body = true;
 }
 
 }  // namespace smg::control

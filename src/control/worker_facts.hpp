@@ -23,6 +23,15 @@ namespace smg::control {
                                                 const DiscoveredWorker& discovered,
                                                 const config::GatewayConfig& config);
 
+/// How many workers an engine makes: as many as it reports data-parallel ranks, with --dp-aware;
+/// else one.
+[[nodiscard]] std::uint32_t rank_count(const DiscoveredWorker& discovered,
+                                       const config::Fleet& flags);
+
+/// Makes the facts of an engine those of one of its ranks, under an id of its own.
+void become_rank(routing::WorkerFacts& facts, std::string id, std::uint32_t rank,
+                 std::uint32_t ranks);
+
 /// The flags with a spec's `health` over them.
 [[nodiscard]] config::Health health_settings(const WorkerSpec& spec, const config::Health& flags);
 

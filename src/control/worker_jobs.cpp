@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <utility>
 
 #include "control/table_builder.hpp"
+#include "control/uuid.hpp"
 #include "control/worker_entry.hpp"
 #include "control/worker_probe.hpp"
 #include <smg/control/worker_registry.hpp>
@@ -13,6 +15,10 @@ namespace {
 using routing::WorkerStatus;
 
 constexpr net::Duration kDrainPoll = std::chrono::milliseconds(20);
+/// The patience with a worker that was registered before this process began.
+constexpr net::Duration kForEver = std::chrono::hours(24L * 365 * 30);
+/// Intervals after which a report is too old to route by.
+constexpr int kReportsCountFor = 3;
 
 const WorkerSpec& spec_to_register(const WorkerEntry& entry) {
   return entry.next_spec ? *entry.next_spec : entry.spec;
@@ -39,6 +45,7 @@ net::Task<> WorkerRegistry::run_registration(EntryPtr entry, ScopePtr scope) {
   {
     const std::lock_guard lock(mutex_);
     settings = probe_settings(spec_to_register(*entry), config_, pools_);
+    if (entry->restored && !entry->registered()) settings.startup_timeout = kForEver;
   }
   auto probed = co_await probe_worker(*scope, settings);
   const std::lock_guard lock(mutex_);
@@ -53,53 +60,75 @@ net::Task<> WorkerRegistry::run_registration(EntryPtr entry, ScopePtr scope) {
     }
   }
   // What has been opened for questions only does not stay open.
-  if (probed && (!entry->worker || entry->worker->shared_pool() != probed->pool)) {
+  if (probed && (!entry->registered() || entry->workers.front()->shared_pool() != probed->pool)) {
     probed->pool->retire();
   }
+}
+
+/// The facts of the workers that an engine makes; ranks keep their ids when it registers again.
+std::vector<routing::WorkerFacts> WorkerRegistry::facts_of(WorkerEntry& entry, std::uint32_t ranks,
+                                                           bool http2) const {
+  while (entry.rank_ids.size() + 1 < ranks) entry.rank_ids.push_back(make_uuid());
+  routing::WorkerFacts engine = worker_facts(entry.id, entry.spec, entry.discovered, config_);
+  engine.http2 = http2;
+  std::vector<routing::WorkerFacts> facts(ranks, engine);
+  for (std::uint32_t rank = 0; ranks > 1 && rank < ranks; ++rank) {
+    become_rank(facts[rank], rank == 0 ? entry.id : entry.rank_ids[rank - 1], rank, ranks);
+  }
+  return facts;
 }
 
 void WorkerRegistry::registered(const EntryPtr& entry, const ProbedWorker& probed) {
   if (entry->next_spec) entry->spec = std::move(*std::exchange(entry->next_spec, std::nullopt));
   entry->discovered = probed.discovered;
+  entry->load.reset();
   const auto& pool = probed.pool;
-  auto facts = worker_facts(entry->id, entry->spec, entry->discovered, config_);
-  facts.http2 = pool->settings().http2 && !pool->origin().tls;
-  auto series = metrics_.open_worker_series(entry->url());
-  series->set_http2(facts.http2);
-  const auto worker = std::make_shared<routing::Worker>(std::move(facts), pool, std::move(series));
-  worker->set_status(WorkerStatus::Ready);
+  const bool http2 = pool->settings().http2 && !pool->origin().tls;
+  std::vector<routing::WorkerPtr> workers;
+  for (auto& facts : facts_of(*entry, rank_count(entry->discovered, config_.fleet), http2)) {
+    auto series = metrics_.open_worker_series(facts.url);
+    series->set_http2(http2);
+    workers.push_back(std::make_shared<routing::Worker>(std::move(facts), pool, std::move(series)));
+    workers.back()->set_status(WorkerStatus::Ready);
+  }
   if (config_.upstream.http2) {
     observability::log_info("resolved worker HTTP version",
-                            {{"worker", entry->url()}, {"http2", worker->facts().http2}});
+                            {{"worker", entry->url()}, {"http2", http2}});
   }
   entry->job.reset();
-  const auto former = entry->worker;
-  install(*entry, worker);
+  if (entry->kept) keep(*entry);
+  const auto former = entry->registered() ? entry->workers.front() : nullptr;
+  install(*entry, std::move(workers));
   start_health_checks(entry);
+  start_load_polls(entry);
   if (former && former->shared_pool() != pool) former->pool().retire();
+  const auto& facts = entry->workers.front()->facts();
   observability::log_info("worker registered", {{"worker", entry->url()},
                                                 {"id", entry->id},
-                                                {"model", worker->facts().models.front().id},
-                                                {"runtime", worker->facts().runtime_type}});
+                                                {"model", facts.models.front().id},
+                                                {"runtime", facts.runtime_type},
+                                                {"ranks", entry->workers.size()}});
 }
 
 void WorkerRegistry::not_registered(WorkerEntry& entry, std::string reason) {
   observability::log_warn("worker registration failed",
                           {{"worker", entry.url()}, {"id", entry.id}, {"reason", reason}});
   entry.next_spec.reset();
+  if (entry.kept) keep(entry);
   entry.job->state = JobState::Failed;
   entry.job->message = "The worker did not become healthy: " + std::move(reason);
   entry.job->failed_at = net::Clock::now();
 }
 
 net::Task<> WorkerRegistry::run_removal(EntryPtr entry, ScopePtr scope) {
-  routing::WorkerPtr worker;
+  std::vector<routing::WorkerPtr> workers;
   {
     const std::lock_guard lock(mutex_);
-    worker = entry->worker;
+    workers = entry->workers;
   }
-  const auto latest = net::Clock::now() + worker->facts().drain_settle;
-  while (worker->load() > 0 && net::Clock::now() < latest && !scope->cancelled()) {
+  const auto busy = [](const routing::WorkerPtr& worker) { return worker->load() > 0; };
+  const auto latest = net::Clock::now() + workers.front()->facts().drain_settle;
+  while (std::ranges::any_of(workers, busy) && net::Clock::now() < latest && !scope->cancelled()) {
     co_await scope->sleep(kDrainPoll);
   }
   if (!scope->cancelled()) drop(entry);
@@ -108,20 +137,35 @@ net::Task<> WorkerRegistry::run_removal(EntryPtr entry, ScopePtr scope) {
 void WorkerRegistry::drop(const EntryPtr& entry) {
   const std::lock_guard lock(mutex_);
   std::erase(entries_, entry);
-  const auto worker = std::exchange(entry->worker, nullptr);
+  const auto workers = std::exchange(entry->workers, {});
   publish();
-  worker->pool().retire();
+  workers.front()->pool().retire();
   observability::log_info("worker removed", {{"worker", entry->url()}, {"id", entry->id}});
 }
 
 void WorkerRegistry::health_changed(const EntryPtr& entry, WorkerStatus status) {
   const std::lock_guard lock(mutex_);
-  if (!entry->worker || entry->status() == WorkerStatus::Draining) return;
-  entry->worker->set_status(status);
+  if (!entry->registered() || entry->status() == WorkerStatus::Draining) return;
+  entry->set_status(status);
   observability::log_info(
       "worker health changed",
       {{"worker", entry->url()}, {"id", entry->id}, {"status", routing::name_of(status)}});
   if (status == WorkerStatus::Failed && config_.health.remove_unhealthy) start_removal(entry);
+}
+
+void WorkerRegistry::load_reported(WorkerEntry& entry, EngineLoad load) {
+  const std::lock_guard lock(mutex_);
+  if (!entry.registered()) return;
+  const auto interval = entry.workers.front()->facts().load.interval;
+  entry.load_valid_until = net::Clock::now() + kReportsCountFor * interval;
+  for (const auto& worker : entry.workers) {
+    const EngineLoad share = share_of(load, *worker);
+    if (share.ranks.empty()) continue;
+    auto report = report_of(share);
+    report.valid_until = entry.load_valid_until;
+    worker->board().publish(report);
+  }
+  entry.load = std::move(load);
 }
 
 }  // namespace smg::control

@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "control/health_monitor.hpp"
+#include "control/load_monitor.hpp"
+#include "control/state_file.hpp"
 #include "control/table_builder.hpp"
 #include "control/uuid.hpp"
 #include "control/worker_entry.hpp"
@@ -57,24 +59,55 @@ WorkerRegistry::WorkerRegistry(const config::GatewayConfig& config, observabilit
       pools_(pools),
       fleet_(fleet),
       tables_(std::make_unique<TableBuilder>(config)),
-      tasks_(thread_.executor()) {}
+      tasks_(thread_.executor()) {
+  const std::string& file = config.fleet.state_file;
+  if (file.empty()) return;
+  saved_ = load_state(file);
+  state_ = std::make_unique<StateFile>(file, [this] { return kept_workers(); });
+}
 
 WorkerRegistry::~WorkerRegistry() = default;
 
 void WorkerRegistry::start() {
+  // Until all are in the list: a state file that is written meanwhile must lack none.
+  const std::lock_guard lock(mutex_);
+  auto saved = std::exchange(saved_, {});
   for (const auto& text : config_.fleet.worker_urls) {
-    auto url = config::parse_worker_url(text);
-    if (!url || (url->scheme != "http" && url->scheme != "https")) {
-      observability::log_error("a worker's URL cannot be used",
-                               {{"worker", config::without_user_info(text)}});
-      continue;
-    }
-    WorkerSpec spec;
-    spec.url = std::move(*url);
-    if (const auto added = add(std::move(spec)); !added) {
-      observability::log_error("a worker cannot be added", {{"reason", added.error().message}});
+    const auto same =
+        std::ranges::find_if(saved, [&](const SavedWorker& w) { return w.spec.url.text == text; });
+    if (same == saved.end()) {
+      add_from_flags(text);
+    } else {
+      restore(std::move(*same));
+      saved.erase(same);
     }
   }
+  for (auto& worker : saved) restore(std::move(worker));
+}
+
+void WorkerRegistry::add_from_flags(const std::string& text) {
+  auto url = config::parse_worker_url(text);
+  if (!url || (url->scheme != "http" && url->scheme != "https")) {
+    observability::log_error("a worker's URL cannot be used",
+                             {{"worker", config::without_user_info(text)}});
+    return;
+  }
+  if (const auto refusal = why_not_now(url->text)) {
+    observability::log_error("a worker cannot be added", {{"reason", refusal->message}});
+    return;
+  }
+  WorkerSpec spec;
+  spec.url = std::move(*url);
+  start_registration(new_entry(std::move(spec)));
+}
+
+/// Whatever --job-queue-capacity says: it was accepted before.
+void WorkerRegistry::restore(SavedWorker saved) {
+  const EntryPtr entry = new_entry(std::move(saved.spec));
+  entry->id = std::move(saved.ids.front());
+  entry->rank_ids.assign(std::next(saved.ids.begin()), saved.ids.end());
+  entry->kept = entry->restored = true;
+  start_registration(entry);
 }
 
 net::Task<> WorkerRegistry::stop() {
@@ -84,6 +117,7 @@ net::Task<> WorkerRegistry::stop() {
     for (const auto& entry : entries_) {
       if (entry->job_scope) entry->job_scope->cancel();
       if (entry->health_scope) entry->health_scope->cancel();
+      if (entry->load_scope) entry->load_scope->cancel();
     }
   }
   co_await tasks_.join();
@@ -95,11 +129,8 @@ ControlResult<WorkerRegistry::Accepted> WorkerRegistry::add(WorkerSpec spec) {
   const std::lock_guard lock(mutex_);
   forget_old_failures();
   if (auto refusal = why_not_now(spec.url.text)) return std::move(*refusal);
-  auto entry = std::make_shared<WorkerEntry>();
-  entry->id = make_uuid();
-  entry->spec = std::move(spec);
-  entry->job = new_job(JobType::AddWorker);
-  entries_.push_back(entry);
+  const EntryPtr entry = new_entry(std::move(spec));
+  keep(*entry);
   start_registration(entry);
   return Accepted{entry->id, entry->url()};
 }
@@ -112,11 +143,17 @@ ControlResult<WorkerRegistry::Accepted> WorkerRegistry::replace(std::string_view
   if (spec.url.text != entry->url()) {
     return bad_request("URL mismatch: worker " + entry->id + " has the URL " + entry->url());
   }
+  if (entry->workers.size() > 1) {
+    return bad_request("Worker " + std::string(id) +
+                       " belongs to a data-parallel group. PUT is not supported for its ranks: "
+                       "DELETE the group and add it again");
+  }
   if (is_open(*entry)) return busy(*entry);
   entry->next_spec = std::move(spec);
-  entry->job = new_job(entry->worker ? JobType::UpdateWorker : JobType::AddWorker);
+  keep(*entry);
+  entry->job = new_job(entry->registered() ? JobType::UpdateWorker : JobType::AddWorker);
   start_registration(entry);
-  return Accepted{entry->id, entry->url()};
+  return Accepted{std::string(id), entry->url()};
 }
 
 ControlResult<WorkerRegistry::Accepted> WorkerRegistry::change(std::string_view id,
@@ -126,26 +163,43 @@ ControlResult<WorkerRegistry::Accepted> WorkerRegistry::change(std::string_view 
   if (!entry) return not_found(id);
   patch.apply_to(entry->spec);
   if (entry->next_spec) patch.apply_to(*entry->next_spec);
-  if (entry->worker) {
-    auto facts = worker_facts(entry->id, entry->spec, entry->discovered, config_);
-    install(*entry, std::make_shared<routing::Worker>(std::move(facts), *entry->worker));
+  keep(*entry);
+  if (entry->registered()) {
+    const auto ranks = static_cast<std::uint32_t>(entry->workers.size());
+    auto facts = facts_of(*entry, ranks, entry->workers.front()->facts().http2);
+    std::vector<routing::WorkerPtr> workers;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      workers.push_back(std::make_shared<routing::Worker>(std::move(facts[i]), *entry->workers[i]));
+    }
+    install(*entry, std::move(workers));
     const bool other_checks = patch.health || patch.api_key;
-    if (other_checks && entry->status() != WorkerStatus::Draining) start_health_checks(entry);
+    if (other_checks && entry->status() != WorkerStatus::Draining) {
+      start_health_checks(entry);
+      start_load_polls(entry);
+    }
   }
-  return Accepted{entry->id, entry->url()};
+  return Accepted{std::string(id), entry->url()};
 }
 
 ControlResult<WorkerRegistry::Accepted> WorkerRegistry::remove(std::string_view id) {
   const std::lock_guard lock(mutex_);
   const EntryPtr entry = find(id);
   if (!entry) return not_found(id);
-  if (!entry->worker) {
+  if (!entry->registered()) {
     cancel(std::exchange(entry->job_scope, nullptr));
     std::erase(entries_, entry);
+    if (state_) state_->changed();
   } else if (entry->status() != WorkerStatus::Draining) {
     start_removal(entry);
   }
-  return Accepted{entry->id, entry->url()};
+  return Accepted{std::string(id), entry->url()};
+}
+
+net::Task<> WorkerRegistry::saved(net::IoThread& thread) {
+  if (!state_) co_return;
+  const auto written = std::make_shared<net::Gate>(thread.executor());
+  state_->when_written([&thread, written] { thread.post([written] { written->open(); }); });
+  co_await written->wait();
 }
 
 // ---- what the list says -------------------------------------------------------------------------
@@ -156,7 +210,7 @@ std::optional<std::string> WorkerRegistry::describe(std::string_view id) {
   const EntryPtr entry = find(id);
   if (!entry) return std::nullopt;
   JsonWriter json;
-  write_worker(json, *entry, config_.fleet);
+  write_worker(json, *entry, entry->worker_of(id), config_.fleet);
   return json.take();
 }
 
@@ -166,9 +220,11 @@ std::string WorkerRegistry::describe_all(std::optional<std::string_view> model) 
   std::size_t count = 0;
   json.begin_object().key("workers").begin_array();
   for (const auto& entry : entries_) {
-    if (!entry->worker || (model && !serves(*entry->worker, *model))) continue;
-    write_worker(json, *entry, config_.fleet);
-    ++count;
+    for (const auto& worker : entry->workers) {
+      if (model && !serves(*worker, *model)) continue;
+      write_worker(json, *entry, worker.get(), config_.fleet);
+      ++count;
+    }
   }
   json.end_array().field("total", count).key("stats").begin_object();
   json.field("prefill_count", 0).field("decode_count", 0).field("regular_count", count);
@@ -180,9 +236,18 @@ std::vector<routing::WorkerPtr> WorkerRegistry::workers() const {
   const std::lock_guard lock(mutex_);
   std::vector<routing::WorkerPtr> workers;
   for (const auto& entry : entries_) {
-    if (entry->worker) workers.push_back(entry->worker);
+    workers.insert(workers.end(), entry->workers.begin(), entry->workers.end());
   }
   return workers;
+}
+
+std::vector<routing::WorkerPtr> WorkerRegistry::engines() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<routing::WorkerPtr> engines;
+  for (const auto& entry : entries_) {
+    if (entry->registered()) engines.push_back(entry->workers.front());
+  }
+  return engines;
 }
 
 std::vector<std::string> WorkerRegistry::models() const {
@@ -195,11 +260,25 @@ std::vector<std::string> WorkerRegistry::models() const {
   return ids;
 }
 
+/// Called by the state file's thread.
+std::vector<SavedWorker> WorkerRegistry::kept_workers() const {
+  std::vector<SavedWorker> kept = saved_;
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : entries_) {
+    if (!entry->kept || entry->status() == WorkerStatus::Draining) continue;
+    SavedWorker worker{{entry->id}, entry->next_spec ? *entry->next_spec : entry->spec};
+    worker.ids.insert(worker.ids.end(), entry->rank_ids.begin(), entry->rank_ids.end());
+    kept.push_back(std::move(worker));
+  }
+  return kept;
+}
+
 // ---- with the lock held -------------------------------------------------------------------------
 
 WorkerRegistry::EntryPtr WorkerRegistry::find(std::string_view id) const {
-  const auto found =
-      std::ranges::find_if(entries_, [&](const EntryPtr& entry) { return entry->id == id; });
+  const auto found = std::ranges::find_if(entries_, [&](const EntryPtr& entry) {
+    return entry->id == id || entry->worker_of(id) != nullptr;
+  });
   return found == entries_.end() ? nullptr : *found;
 }
 
@@ -210,7 +289,7 @@ std::optional<ControlError> WorkerRegistry::why_not_now(std::string_view url) {
   for (const auto& entry : entries_) {
     open_jobs += is_open(*entry) ? 1 : 0;
     if (entry->url() != url) continue;
-    if (entry->worker) {
+    if (entry->registered()) {
       return ControlError{409, "WORKER_ALREADY_EXISTS",
                           "Worker with URL '" + entry->url() + "' is registered with ID " +
                               entry->id + ". Change it with PUT or PATCH /workers/" + entry->id +
@@ -230,13 +309,29 @@ std::optional<ControlError> WorkerRegistry::why_not_now(std::string_view url) {
   return std::nullopt;
 }
 
+WorkerRegistry::EntryPtr WorkerRegistry::new_entry(WorkerSpec spec) {
+  auto entry = std::make_shared<WorkerEntry>();
+  entry->id = make_uuid();
+  entry->spec = std::move(spec);
+  entry->job = new_job(JobType::AddWorker);
+  entries_.push_back(entry);
+  return entry;
+}
+
+/// From now on the worker outlives the process, as it is.
+void WorkerRegistry::keep(WorkerEntry& entry) {
+  entry.kept = true;
+  if (state_) state_->changed();
+}
+
 void WorkerRegistry::forget_old_failures() {
   const auto limit = net::Clock::now() - kFailuresAreKept;
-  std::erase_if(entries_, [&](const EntryPtr& entry) {
+  const auto forgotten = std::erase_if(entries_, [&](const EntryPtr& entry) {
     if (!has_failed(*entry) || entry->job->failed_at > limit) return false;
     entry->job.reset();
-    return !entry->worker;
+    return !entry->registered();
   });
+  if (forgotten > 0 && state_) state_->changed();
 }
 
 void WorkerRegistry::start_registration(const EntryPtr& entry) {
@@ -250,9 +345,11 @@ void WorkerRegistry::start_registration(const EntryPtr& entry) {
 void WorkerRegistry::start_removal(const EntryPtr& entry) {
   cancel(entry->job_scope);
   cancel(std::exchange(entry->health_scope, nullptr));
+  cancel(std::exchange(entry->load_scope, nullptr));
   entry->next_spec.reset();
-  entry->worker->set_status(WorkerStatus::Draining);
+  entry->set_status(WorkerStatus::Draining);
   entry->job = new_job(JobType::RemoveWorker);
+  if (state_) state_->changed();
   entry->job_scope = std::make_shared<CancelScope>(thread_);
   thread_.post([this, entry, scope = entry->job_scope] {
     if (!stopping_) tasks_.spawn(run_removal(entry, scope));
@@ -261,13 +358,14 @@ void WorkerRegistry::start_removal(const EntryPtr& entry) {
 
 void WorkerRegistry::start_health_checks(const EntryPtr& entry) {
   cancel(std::exchange(entry->health_scope, nullptr));
-  if (entry->worker->facts().health.disabled) {
-    entry->worker->set_status(WorkerStatus::Ready);
+  const auto& worker = entry->workers.front();
+  if (worker->facts().health.disabled) {
+    entry->set_status(WorkerStatus::Ready);
     return;
   }
   entry->health_scope = std::make_shared<CancelScope>(thread_);
   // Of the entry only a weak reference: it holds the scope, and so the checks, by itself.
-  HealthSubject subject{entry->worker, [this, weak = std::weak_ptr(entry)](WorkerStatus status) {
+  HealthSubject subject{worker, [this, weak = std::weak_ptr(entry)](WorkerStatus status) {
                           if (const auto checked = weak.lock()) health_changed(checked, status);
                         }};
   thread_.post([this, subject, scope = entry->health_scope] {
@@ -281,8 +379,8 @@ void WorkerRegistry::cancel(const ScopePtr& scope) {
   }
 }
 
-void WorkerRegistry::install(WorkerEntry& entry, routing::WorkerPtr worker) {
-  entry.worker = std::move(worker);
+void WorkerRegistry::install(WorkerEntry& entry, std::vector<routing::WorkerPtr> workers) {
+  entry.workers = std::move(workers);
   publish();
 }
 
@@ -291,11 +389,11 @@ void WorkerRegistry::install(WorkerEntry& entry, routing::WorkerPtr worker) {
 void WorkerRegistry::publish() {
   std::vector<routing::WorkerPtr> workers;
   for (const auto& entry : entries_) {
-    if (entry->worker) workers.push_back(entry->worker);
+    workers.insert(workers.end(), entry->workers.begin(), entry->workers.end());
   }
-  const auto table = tables_->build(std::move(workers));
-  show_pool_sizes(*table);
-  fleet_.publish(table);
+  table_ = tables_->build(std::move(workers));
+  show_pool_sizes(*table_);
+  fleet_.publish(table_);
 }
 
 void WorkerRegistry::show_pool_sizes(const routing::WorkerTable& table) {

@@ -120,14 +120,12 @@ void read_resilience(JsonFields& fields, ResilienceOverrides& resilience) {
   require_positive(fields, "cb_timeout_secs", resilience.cb_timeout_secs);
 }
 
-/// The overload veto comes with load reports; until then its settings are only checked.
-void check_overload(JsonFields& fields) {
-  std::optional<std::uint32_t> waiting_requests;
-  std::optional<double> token_usage;
-  fields.read("waiting_requests", waiting_requests);
-  fields.read("token_usage", token_usage);
-  require_positive(fields, "waiting_requests", waiting_requests);
-  if (token_usage && !(*token_usage > 0 && *token_usage <= 1)) {
+void read_overload(JsonFields& fields, OverloadOverrides& overload) {
+  fields.read("waiting_requests", overload.waiting_requests);
+  fields.read("token_usage", overload.token_usage);
+  require_positive(fields, "waiting_requests", overload.waiting_requests);
+  const double usage = overload.token_usage.value_or(1);
+  if (!(usage > 0 && usage <= 1)) {
     fields.refuse_value("token_usage", "must be above 0 and at most 1");
   }
 }
@@ -149,28 +147,6 @@ void read_runtime(JsonFields& fields, std::string& runtime) {
     fields.refuse({422, "UNPROCESSABLE_ENTITY", "Field 'runtime_type' has an unknown value"});
   }
   if (runtime == "unspecified") runtime.clear();
-}
-
-void read_spec(JsonFields& fields, WorkerSpec& spec) {
-  read_url(fields, spec.url);
-  fields.objects("models",
-                 [&](JsonFields& inner) { read_card(inner, spec.models.emplace_back()); });
-  check_word(fields, "worker_type",
-             std::array<std::string_view, 4>{"regular", "prefill", "decode", "encode"});
-  check_word(fields, "connection_mode", std::array<std::string_view, 3>{"http", "grpc", "zmq"});
-  read_runtime(fields, spec.runtime_type);
-  fields.read("labels", spec.labels);
-  fields.read("priority", spec.priority);
-  fields.read("cost", spec.cost);
-  check_cost(fields, spec.cost);
-  fields.read("api_key", spec.api_key);
-  check_api_key(fields, spec.api_key);
-  fields.read("max_connection_attempts", spec.max_connection_attempts);
-  fields.object("health", [&](JsonFields& f) { read_health(f, spec.health.emplace()); });
-  fields.object("http_pool", [&](JsonFields& f) { read_pool(f, spec.http_pool.emplace()); });
-  fields.object("resilience",
-                [&](JsonFields& f) { read_resilience(f, spec.resilience.emplace()); });
-  fields.object("overload", check_overload);
 }
 
 void read_patch(JsonFields& fields, WorkerPatch& patch) {
@@ -227,8 +203,32 @@ void WorkerPatch::apply_to(WorkerSpec& spec) const {
   merge(spec.health->drain_settle_secs, health->drain_settle_secs);
 }
 
+void read_worker_spec(JsonFields& fields, WorkerSpec& spec) {
+  read_url(fields, spec.url);
+  fields.objects("models",
+                 [&](JsonFields& inner) { read_card(inner, spec.models.emplace_back()); });
+  check_word(fields, "worker_type",
+             std::array<std::string_view, 4>{"regular", "prefill", "decode", "encode"});
+  check_word(fields, "connection_mode", std::array<std::string_view, 3>{"http", "grpc", "zmq"});
+  read_runtime(fields, spec.runtime_type);
+  fields.read("labels", spec.labels);
+  fields.read("priority", spec.priority);
+  fields.read("cost", spec.cost);
+  check_cost(fields, spec.cost);
+  fields.read("api_key", spec.api_key);
+  check_api_key(fields, spec.api_key);
+  fields.read("max_connection_attempts", spec.max_connection_attempts);
+  fields.object("health", [&](JsonFields& f) { read_health(f, spec.health.emplace()); });
+  fields.object("http_pool", [&](JsonFields& f) { read_pool(f, spec.http_pool.emplace()); });
+  fields.object("resilience",
+                [&](JsonFields& f) { read_resilience(f, spec.resilience.emplace()); });
+  fields.read("load_monitor_interval_secs", spec.load_monitor_interval_secs);
+  require_positive(fields, "load_monitor_interval_secs", spec.load_monitor_interval_secs);
+  fields.object("overload", [&](JsonFields& f) { read_overload(f, spec.overload.emplace()); });
+}
+
 ControlResult<WorkerSpec> parse_worker_spec(std::string_view json) {
-  return parse_object<WorkerSpec>(json, read_spec);
+  return parse_object<WorkerSpec>(json, read_worker_spec);
 }
 
 ControlResult<WorkerPatch> parse_worker_patch(std::string_view json) {

@@ -64,6 +64,12 @@ struct ResilienceOverrides {
   std::optional<std::vector<std::uint16_t>> capacity_status_codes;
 };
 
+/// `overload` of a worker spec: what is given beats the flags, field by field.
+struct OverloadOverrides {
+  std::optional<std::uint32_t> waiting_requests;
+  std::optional<double> token_usage;
+};
+
 /// A worker as an operator describes it (policies_and_workers 5.2). Fields that a worker of this
 /// version cannot have are checked and not kept.
 struct WorkerSpec {
@@ -78,6 +84,8 @@ struct WorkerSpec {
   std::optional<HealthOverrides> health;
   std::optional<PoolOverrides> http_pool;
   std::optional<ResilienceOverrides> resilience;
+  std::optional<std::uint32_t> load_monitor_interval_secs;
+  std::optional<OverloadOverrides> overload;
 };
 
 /// The body of PATCH: what it names is changed, labels and health field by field.
@@ -90,6 +98,11 @@ struct WorkerPatch {
 
   void apply_to(WorkerSpec& spec) const;
 };
+
+class JsonFields;
+
+/// Reads the fields of a spec as parse_worker_spec does; errors stay in `fields`.
+void read_worker_spec(JsonFields& fields, WorkerSpec& spec);
 
 /// Reads the body of POST and PUT. Unknown fields are ignored, null counts as absent. Errors: 400
 /// for what is no JSON, for impossible values and for what this version does not support; 422 for a

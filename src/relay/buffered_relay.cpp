@@ -2,6 +2,7 @@
 
 #include "relay/body_collector.hpp"
 #include "relay/response_relay.hpp"
+#include "relay/routing_inputs.hpp"
 #include "relay/upload.hpp"
 #include <smg/relay/provider_profile.hpp>
 #include <smg/relay/request_body.hpp>
@@ -40,6 +41,7 @@ class BufferedRelay {
   net::Task<Result<Step>> answer(Attempt& attempt, const http::ResponseHead& head, bool last);
   net::Task<Result<>> answer_whole(Attempt& attempt, const http::ResponseHead& head);
   net::Task<bool> back_off(std::uint32_t repetition);
+  void edit_for(const routing::Worker& worker);
   void body_sent();
 
   const Services& services_;
@@ -47,6 +49,9 @@ class BufferedRelay {
   const routing::WorkerTablePtr table_;
   const bool retries_;
   BodyBuffer body_;
+  std::optional<RoutingInputs> inputs_;
+  BodyFields fields_;
+  BodyEdits edits_;
   std::optional<EditedBody> edited_;
   std::uint64_t upstream_size_ = 0;
   std::uint64_t to_be_released_ = 0;
@@ -73,10 +78,10 @@ net::Task<Result<>> BufferedRelay::run() {
   request_.model = pool->model;
   // By the client's own name for the model: an alias keeps its own profile (the page).
   request_.minimax = provider_profile_of(model) == ProviderProfile::MiniMax;
-  BodyEdits edits;
-  if (fields->model && model != pool->model) edits.model = pool->model;
-  edited_.emplace(body_.view(), *fields, edits);
-  upstream_size_ = to_be_released_ = edited_->size();
+  if (fields->model && model != pool->model) edits_.model = pool->model;
+  fields_ = std::move(*fields);  // `model` views what is gone now
+  inputs_.emplace(request_.client.head(), services_.config.fleet, *pool);
+  inputs_->add_body(request_.route, body_, fields_);
   auto done = co_await attempt_until_done(*pool);
   co_return done;
 }
@@ -103,16 +108,18 @@ net::Task<Result<>> BufferedRelay::attempt_until_done(const routing::ModelPool& 
 
 net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing::ModelPool& pool,
                                                                    bool last) {
-  auto selected = routing::select_worker(*table_, pool, {pool.model}, failed_,
+  auto selected = routing::select_worker(*table_, pool, inputs_->request(), failed_,
                                          std::chrono::steady_clock::now());
   if (!selected) {
     services_.metrics.count_upstream_response(selected.error().status(),
                                               row(selected.error().code).wire_code);
     co_return selected.error();
   }
+  if (!retries_) inputs_->release_prompt();
   services_.metrics.count_worker_selection(request_.labels().model, pool.policy->name());
   failed_.push_back(&(*selected)->worker());
   Attempt attempt(services_, request_, std::move(*selected));
+  edit_for(attempt.worker());
   auto step = co_await dispatch(attempt, last);
   co_return step;
 }
@@ -193,6 +200,14 @@ net::Task<Result<>> BufferedRelay::answer_whole(Attempt& attempt, const http::Re
   attempt.settle(head.status);
   auto sent = co_await send_whole(request_, head, attempt.worker().url(), std::move(*body));
   co_return sent;
+}
+
+/// The body as this worker is to get it: a data-parallel rank finds its number in it.
+void BufferedRelay::edit_for(const routing::Worker& worker) {
+  const auto& rank = worker.facts().rank;
+  edits_.data_parallel_rank = rank ? std::optional(rank->rank) : std::nullopt;
+  edited_.emplace(body_.view(), fields_, edits_);
+  upstream_size_ = to_be_released_ = edited_->size();
 }
 
 /// Frees a large body behind its upload when nothing will ask for it again.

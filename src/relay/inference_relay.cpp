@@ -1,4 +1,5 @@
 #include "relay/buffered_relay.hpp"
+#include "relay/routing_inputs.hpp"
 #include "relay/streaming_relay.hpp"
 #include <smg/relay/inference_relay.hpp>
 #include <smg/routing/hints.hpp>
@@ -18,11 +19,17 @@ const routing::ModelPool* pool_without_model(const routing::WorkerTable& table) 
   return table.find("");
 }
 
-std::unique_ptr<routing::Selection> select_by_head(const routing::WorkerTable& table,
-                                                   const routing::ModelPool* pool) {
-  if (pool == nullptr) return nullptr;
-  auto selected = routing::select_worker(table, *pool, {}, {}, std::chrono::steady_clock::now());
-  return selected ? std::move(*selected) : nullptr;
+/// nullptr: no worker can be selected now. Errors: of the client's making.
+Result<std::unique_ptr<routing::Selection>> select_by_head(const routing::WorkerTable& table,
+                                                           const routing::ModelPool* pool,
+                                                           const http::RequestHead& head,
+                                                           const config::Fleet& fleet) {
+  if (pool == nullptr) return std::unique_ptr<routing::Selection>();
+  const RoutingInputs inputs(head, fleet, *pool);
+  auto selected =
+      routing::select_worker(table, *pool, inputs.request(), {}, std::chrono::steady_clock::now());
+  if (selected || row(selected.error().code).fault == Fault::Client) return selected;
+  return std::unique_ptr<routing::Selection>();
 }
 
 }  // namespace
@@ -53,7 +60,12 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   std::unique_ptr<routing::Selection> selection;
   if (decision.path == BodyPath::Streamed) {
     const auto* pool = pool_without_model(*table);
-    selection = select_by_head(*table, pool);
+    auto selected = select_by_head(*table, pool, head, config_.fleet);
+    if (!selected) {
+      metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
+      co_return selected.error();
+    }
+    selection = std::move(*selected);
     if (const auto reason = late_fallback(state, selection != nullptr)) {
       decision = {BodyPath::Buffered, *reason};
       selection.reset();

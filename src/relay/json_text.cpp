@@ -135,9 +135,7 @@ bool escapes_are_valid(std::string_view inside) noexcept {
   return true;
 }
 
-std::string unescaped(std::string_view inside) {
-  std::string out;
-  out.reserve(inside.size());
+void append_unescaped(std::string& out, std::string_view inside) {
   const char* at = inside.data();
   const char* const end = at + inside.size();
   while (at != end) {
@@ -154,6 +152,12 @@ std::string unescaped(std::string_view inside) {
       at += 2;
     }
   }
+}
+
+std::string unescaped(std::string_view inside) {
+  std::string out;
+  out.reserve(inside.size());
+  append_unescaped(out, inside);
   return out;
 }
 

@@ -16,7 +16,10 @@ namespace smg::relay::json {
 /// surrogates come in pairs. Reads only from backslash to backslash.
 [[nodiscard]] bool escapes_are_valid(std::string_view inside) noexcept;
 
-/// The text that `inside` stands for. Its escapes must be valid.
+/// Appends the text that `inside` stands for. Its escapes must be valid.
+void append_unescaped(std::string& out, std::string_view inside);
+
+/// The same by itself.
 [[nodiscard]] std::string unescaped(std::string_view inside);
 
 /// The nearest double of a valid number; infinite beyond their range. The byte behind `number` must

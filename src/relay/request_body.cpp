@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <bit>
 
 #include <simdjson.h>
 
 #include "relay/json_inspection.hpp"
+#include "relay/json_parser.hpp"
 #include "relay/json_text.hpp"
 #include "relay/json_walk.hpp"
 #include <smg/base/text.hpp>
@@ -15,29 +15,6 @@ namespace {
 
 using simdjson::ondemand::document;
 using simdjson::ondemand::parser;
-
-static_assert(kBodyPadding >= simdjson::SIMDJSON_PADDING);
-
-/// Bodies up to this size share the thread's parser. An index takes 4 bytes per byte of capacity,
-/// so larger ones get a parser of their own, which does not outlive them.
-constexpr std::size_t kKeptCapacity = 1024 * 1024;
-constexpr std::size_t kLeastCapacity = 16 * 1024;
-
-/// simdjson's own count of levels is one ahead inside an array.
-constexpr std::size_t kParserDepth = kMaxBodyLevels + 2;
-
-/// The parser of this thread or `large`, whichever fits a body of `size` bytes, ready to index it;
-/// null if there is no memory.
-parser* parser_for(std::size_t size, std::optional<parser>& large) {
-  static thread_local parser kept{kKeptCapacity};
-  if (size > kKeptCapacity) {
-    large.emplace();
-    return large->allocate(size, kParserDepth) == simdjson::SUCCESS ? &*large : nullptr;
-  }
-  if (kept.capacity() >= size && kept.capacity() != 0) return &kept;
-  const auto capacity = std::bit_ceil(std::max(size, kLeastCapacity));
-  return kept.allocate(capacity, kParserDepth) == simdjson::SUCCESS ? &kept : nullptr;
-}
 
 GatewayError syntax_error(InferenceRoute route, std::string_view reason) {
   std::string message{facts(route).openai_errors ? "JSON syntax error: "
@@ -144,7 +121,7 @@ struct Splice {
 Result<BodyFields> inspect_body(InferenceRoute route, BodyBuffer& body) {
   body.reserve_behind(kBodyPadding);
   std::optional<parser> large;
-  parser* const parser = parser_for(body.size(), large);
+  parser* const parser = json::parser_for(body.size(), large);
   if (parser == nullptr) return fail(ErrorCode::Internal, "no memory to inspect the request body");
 
   document document;

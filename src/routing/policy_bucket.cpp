@@ -40,6 +40,9 @@ class BucketPolicy final : public Policy {
 
   std::string_view name() const noexcept override { return "bucket"; }
   bool reads_prompt() const noexcept override { return true; }
+  PromptUse prompt_use() const noexcept override {
+    return {.tokens = true, .text_bytes = PromptUse::kWhole};
+  }
 
  private:
   struct Bucket {

@@ -53,6 +53,9 @@ class CacheAwarePolicy final : public Policy {
   }
   std::string_view name() const noexcept override { return "cache_aware"; }
   bool reads_prompt() const noexcept override { return true; }
+  PromptUse prompt_use() const noexcept override {
+    return {.tokens = true, .text_bytes = tuning_.index == "hash" ? 0 : PromptUse::kWhole};
+  }
 
  private:
   /// Tokens and texts do not know of each other.

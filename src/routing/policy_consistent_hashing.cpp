@@ -18,7 +18,9 @@ bool is_visible_ascii(std::string_view value) noexcept {
 /// What the request is placed by; empty: by nothing.
 std::string_view ring_key(const RoutingRequest& request) noexcept {
   if (const auto session = session_key(request.rid); !session.empty()) return session;
-  if (is_valid_routing_key(request.routing_key)) return request.routing_key;
+  for (const auto key : {request.session_header, request.routing_key}) {
+    if (is_valid_routing_key(key)) return key;
+  }
   // The first that is there decides, even if its value is of no use.
   for (const auto& identity : {request.authorization, request.x_forwarded_for, request.cookie}) {
     if (identity) return is_visible_ascii(*identity) ? *identity : std::string_view();

@@ -32,6 +32,7 @@ class LeastLoadPolicy final : public Policy {
     return shortest_wait(eligible, tuning_, request.now);
   }
   std::string_view name() const noexcept override { return "least_load"; }
+  PromptUse prompt_use() const noexcept override { return {.tokens = true}; }
 
  private:
   const config::LeastLoad tuning_;
@@ -50,6 +51,7 @@ class PowerOfTwoPolicy final : public Policy {
     return shortest_wait(pair, {}, request.now);
   }
   std::string_view name() const noexcept override { return "power_of_two"; }
+  PromptUse prompt_use() const noexcept override { return {.tokens = true}; }
 };
 
 }  // namespace

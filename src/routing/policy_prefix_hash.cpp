@@ -12,6 +12,7 @@ namespace smg::routing {
 namespace {
 
 constexpr std::size_t kCharactersPerToken = 4;
+constexpr std::size_t kMaxCharacterBytes = 4;
 
 /// As it goes on the ring: 16 hexadecimal digits.
 std::array<char, 16> hex_of(std::uint64_t hash) noexcept {
@@ -47,6 +48,13 @@ class PrefixHashPolicy final : public Policy {
 
   std::string_view name() const noexcept override { return "prefix_hash"; }
   bool uses_ring() const noexcept override { return true; }
+  PromptUse prompt_use() const noexcept override {
+    const auto deepest = boundaries_.empty() ? 0 : boundaries_.back();
+    constexpr std::size_t kBytesPerToken = kCharactersPerToken * kMaxCharacterBytes;
+    const auto tokens =
+        std::min(std::max(deepest, tuning_.token_count), PromptUse::kWhole / kBytesPerToken);
+    return {.tokens = true, .text_bytes = tokens * kBytesPerToken};
+  }
 
  private:
   /// The first of the least loaded: the same prompt should not wander more than load makes it.

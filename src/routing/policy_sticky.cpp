@@ -49,6 +49,7 @@ class StickyPolicy final : public Policy {
 
   std::string_view name() const noexcept override { return inner_->name(); }
   bool reads_prompt() const noexcept override { return inner_->reads_prompt(); }
+  PromptUse prompt_use() const noexcept override { return inner_->prompt_use(); }
   bool uses_ring() const noexcept override { return inner_->uses_ring(); }
 
  private:

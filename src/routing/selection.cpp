@@ -9,19 +9,48 @@ bool contains(std::span<Worker* const> workers, const Worker* worker) noexcept {
   return std::find(workers.begin(), workers.end(), worker) != workers.end();
 }
 
-std::vector<Worker*> eligible_workers(const ModelPool& pool, std::span<Worker* const> avoid,
-                                      TimePoint now) {
+struct Candidates {
   std::vector<Worker*> eligible;
-  eligible.reserve(pool.workers.size());
-  for (Worker* worker : pool.workers) {
-    if (worker->healthy() && worker->breaker().available(now)) eligible.push_back(worker);
+  /// Until the next load report of one that is left out for its load alone; none: nobody is.
+  std::optional<std::chrono::seconds> relief;
+};
+
+bool is_overloaded(const Worker& worker, TimePoint now) noexcept {
+  const auto& limits = worker.facts().load.overload;
+  if (!limits.any()) return false;
+  const auto report = worker.board().report(now);
+  return report && limits.reached_by(*report);
+}
+
+Candidates find_candidates(std::span<Worker* const> workers, std::span<Worker* const> avoid,
+                           TimePoint now) {
+  Candidates found;
+  auto& eligible = found.eligible;
+  eligible.reserve(workers.size());
+  for (Worker* worker : workers) {
+    if (!worker->healthy() || !worker->breaker().available(now)) continue;
+    if (is_overloaded(*worker, now)) {
+      const auto interval = worker->facts().load.interval;
+      found.relief = std::min(found.relief.value_or(interval), interval);
+    } else {
+      eligible.push_back(worker);
+    }
   }
   const auto untried = std::count_if(eligible.begin(), eligible.end(),
                                      [&](Worker* w) { return !contains(avoid, w); });
   if (untried > 0 && !avoid.empty()) {
     std::erase_if(eligible, [&](Worker* w) { return contains(avoid, w); });
   }
-  return eligible;
+  return found;
+}
+
+GatewayError all_overloaded(const ModelPool& pool, std::chrono::seconds relief) {
+  const std::string model = pool.model.empty() ? "unknown" : pool.model;
+  GatewayError error =
+      fail(ErrorCode::WorkersOverloaded, "All workers for model '" + model + "' are overloaded");
+  error.retry_after_seconds =
+      static_cast<int>(std::max<std::chrono::seconds::rep>(relief.count(), 1));
+  return error;
 }
 
 /// Whole seconds until the state of some worker can change: its breaker, or at its next health
@@ -51,9 +80,11 @@ Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const
   filled.pool = &pool;
   const auto target = pool.policy->target(pool.workers, filled);
   if (!target) return target.error();
-  auto eligible =
-      eligible_workers(pool, *target == nullptr ? avoid : std::span<Worker* const>(), now);
-  if (*target != nullptr) std::erase_if(eligible, [&](Worker* w) { return w != *target; });
+  const bool named = *target != nullptr;
+  auto candidates = find_candidates(named ? std::span<Worker* const>(&*target, 1) : pool.workers,
+                                    named ? std::span<Worker* const>() : avoid, now);
+  auto& eligible = candidates.eligible;
+  if (eligible.empty() && candidates.relief) return all_overloaded(pool, *candidates.relief);
   while (!eligible.empty()) {
     Worker* const picked = pool.policy->pick(eligible, filled);
     if (picked == nullptr) break;

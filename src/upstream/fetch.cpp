@@ -92,7 +92,8 @@ net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<
   deadline.arm(timeout);
   abort.set([&state] { state.end(fail(ErrorCode::Aborted)); });
   auto response = co_await fetch_once(state);
-  const bool resendable = request.resend && !response && response.error().code == ErrorCode::UpstreamConnect &&
+  const bool resendable = request.resend && !response &&
+                          response.error().code == ErrorCode::UpstreamConnect &&
                           !state.response_begun && !state.cut;
   if (resendable) {
     if (request.on_resend) request.on_resend();

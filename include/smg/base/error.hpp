@@ -24,6 +24,7 @@ enum class ErrorCode : std::uint8_t {
   InvalidTargetWorker,  ///< x-smg-target-worker names no worker
   // The fleet's state.
   NoAvailableWorkers,  ///< workers exist, but none may be selected now
+  WorkersOverloaded,   ///< all that may be selected report too much load
   NoWorkers,           ///< a proxied endpoint with nobody to ask
   // A worker's fault.
   UpstreamConnect,           ///< refused, reset, closed or not HTTP before a response

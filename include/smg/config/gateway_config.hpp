@@ -80,12 +80,14 @@ struct Fleet {
   std::map<std::string, std::string> model_aliases;  ///< --model-alias: alias to canonical id
   std::string policy = "cache_aware";                ///< --policy
   bool routing_key_override = false;                 ///< --routing-key-override
-  bool dp_aware = false;                             ///< --dp-aware
-  Seconds startup_timeout{1800};                     ///< --worker-startup-timeout-secs
-  Seconds startup_delay{0};                          ///< --worker-startup-delay
-  Seconds startup_check_interval{30};                ///< --worker-startup-check-interval
-  std::uint32_t job_queue_capacity = 1000;           ///< --job-queue-capacity
-  std::uint32_t job_queue_concurrency = 200;         ///< --job-queue-concurrency
+  std::vector<std::string> routing_key_headers{"x-smg-routing-key"};  ///< --routing-key-headers
+  bool dp_aware = false;                                              ///< --dp-aware
+  Seconds startup_timeout{1800};              ///< --worker-startup-timeout-secs
+  Seconds startup_delay{0};                   ///< --worker-startup-delay
+  Seconds startup_check_interval{30};         ///< --worker-startup-check-interval
+  std::uint32_t job_queue_capacity = 1000;    ///< --job-queue-capacity
+  std::uint32_t job_queue_concurrency = 200;  ///< --job-queue-concurrency
+  std::string state_file;                     ///< --state-file (ours); empty: none
 };
 
 /// How many requests run at once. Off as long as `max_concurrent_requests` is not positive.
@@ -121,14 +123,10 @@ struct Observability {
   std::string log_dir;                      ///< --log-dir; empty: standard output only
   std::string prometheus_host = "0.0.0.0";  ///< --prometheus-host
   std::uint16_t prometheus_port = 29000;    ///< --prometheus-port
-  std::
-      vector<double>
-          duration_buckets{
-              0.001, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,  1,   2.5,
-              5,     10,    15,   30,    45,   60,   90,   120,  180, 240,
-              300,   480,   900,  1200,  1800, 2700, 3600, 5400, 7200};  ///< --prometheus-duration-buckets,
-                                                                         ///< seconds,
-                                                                         ///< ascending
+  /// --prometheus-duration-buckets, seconds, ascending.
+  std::vector<double> duration_buckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,  1,   2.5,
+                                       5,     10,    15,   30,    45,   60,   90,   120,  180, 240,
+                                       300,   480,   900,  1200,  1800, 2700, 3600, 5400, 7200};
 };
 
 struct GatewayConfig {
@@ -143,6 +141,7 @@ struct GatewayConfig {
   CacheAware cache_aware;
   RoutingTuning routing;
   LoadMonitor load_monitor;
+  WorkerOverload worker_overload;
   Observability observability;
 };
 

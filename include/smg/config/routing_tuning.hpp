@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 /// Numbers of the policies, beside those of cache_aware, and of the load reports that some read.
 namespace smg::config {
@@ -9,6 +10,13 @@ namespace smg::config {
 struct LoadMonitor {
   bool disabled = false;              ///< --disable-load-monitoring
   std::chrono::seconds interval{10};  ///< --load-monitor-interval
+};
+
+/// When a worker counts as overloaded by its own report. Nothing is set: never.
+struct WorkerOverload {
+  bool protection = false;                        ///< --worker-overload-protection
+  std::optional<std::uint64_t> waiting_requests;  ///< --worker-overload-waiting-requests
+  std::optional<double> token_usage;  ///< --worker-overload-token-usage; 0.9 under the protection
 };
 
 /// Expected wait at a worker, from its load reports.

@@ -17,6 +17,25 @@ struct LoadReport {
   std::chrono::steady_clock::time_point valid_until = std::chrono::steady_clock::time_point::max();
 };
 
+/// From these values of its own load report on, inclusively, a worker gets no requests (overload
+/// veto, policies_and_workers 2.12). What is not set vetoes nothing.
+struct OverloadLimits {
+  std::optional<std::uint64_t> waiting_requests;  ///< at least 1
+  std::optional<double> token_usage;              ///< above 0, at most 1
+
+  [[nodiscard]] bool any() const noexcept { return waiting_requests || token_usage; }
+  [[nodiscard]] bool reached_by(const LoadReport& report) const noexcept {
+    return (waiting_requests && report.waiting_requests >= *waiting_requests) ||
+           (token_usage && report.token_usage >= *token_usage);
+  }
+};
+
+/// How a worker's load reports are asked for, and what they may forbid.
+struct LoadSettings {
+  std::chrono::seconds interval{10};  ///< between two reports
+  OverloadLimits overload;
+};
+
 /// What was sent to a worker since its last report, which cannot know of it.
 struct Dispatched {
   std::uint64_t requests = 0;

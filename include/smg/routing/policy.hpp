@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +35,16 @@ struct RoutingRequest {
   const ModelPool* pool = nullptr;  ///< set by select_worker
 };
 
+/// What a policy looks at of a prompt, if something has read the body.
+struct PromptUse {
+  static constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
+
+  bool tokens = false;         ///< RoutingRequest::tokens
+  std::size_t text_bytes = 0;  ///< of RoutingRequest::text, from its beginning
+
+  bool operator==(const PromptUse&) const = default;
+};
+
 /// What a policy keeps about a request as long as it is with a worker.
 class RequestHold {
  public:
@@ -58,6 +70,9 @@ class Policy {
 
   /// It routes on the prompt, so that something must read the body (rule 2 of the page).
   [[nodiscard]] virtual bool reads_prompt() const noexcept { return false; }
+
+  /// What it makes use of otherwise: tokens and text beyond that may be left out of the request.
+  [[nodiscard]] virtual PromptUse prompt_use() const noexcept { return {}; }
 
   /// It needs ModelPool::ring.
   [[nodiscard]] virtual bool uses_ring() const noexcept { return false; }

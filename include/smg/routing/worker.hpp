@@ -12,6 +12,7 @@
 #include <smg/config/gateway_config.hpp>
 #include <smg/observability/worker_series.hpp>
 #include <smg/routing/circuit_breaker.hpp>
+#include <smg/routing/data_parallel.hpp>
 #include <smg/routing/load_report.hpp>
 
 namespace smg::upstream {
@@ -50,6 +51,8 @@ struct WorkerFacts {
   config::Seconds drain_settle{5};
   config::Health health;
   config::CircuitBreaker circuit_breaker;
+  LoadSettings load;
+  std::optional<DataParallelRank> rank;
 };
 
 /// What changes about a worker while it serves, shared by all io threads.

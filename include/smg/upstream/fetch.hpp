@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <smg/upstream/host_pool.hpp>
@@ -14,6 +15,8 @@ struct FetchRequest {
   std::string authorization;  ///< sent as it is instead, unless empty
   std::string body;
   std::string content_type;
+  bool resend = true;                         ///< once, if the send fails before any response
+  std::function<void()> on_resend = nullptr;  ///< called when that happens; may be empty
 };
 
 struct FetchedResponse {
@@ -25,9 +28,9 @@ struct FetchedResponse {
   [[nodiscard]] bool ok() const noexcept { return status >= 200 && status < 300; }
 };
 
-/// One exchange over the worker's own pool, resent once if the send fails before any response. The
-/// body is read up to `limit` bytes. Errors: as of HostPool::open and UpstreamExchange,
-/// UpstreamTimeout after `timeout`, UpstreamResponseTooLarge; Aborted after `abort`.
+/// One exchange over the worker's own pool, sent once more where the request allows it. The body is
+/// read up to `limit` bytes. Errors: as of HostPool::open and UpstreamExchange, UpstreamTimeout
+/// after `timeout`, UpstreamResponseTooLarge; Aborted after `abort`.
 [[nodiscard]] net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread,
                                                        std::shared_ptr<HostPool> pool,
                                                        FetchRequest request, net::Duration timeout,

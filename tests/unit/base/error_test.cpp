@@ -32,6 +32,7 @@ constexpr Expected kTable[] = {
     {ErrorCode::ModelNotFound, 404, "model_not_found", Fault::Fleet},
     {ErrorCode::InvalidTargetWorker, 400, "invalid_target_worker", Fault::Client},
     {ErrorCode::NoAvailableWorkers, 503, "no_available_workers", Fault::Fleet},
+    {ErrorCode::WorkersOverloaded, 503, "worker_overload_protection_shed", Fault::Fleet},
     {ErrorCode::NoWorkers, 503, "no_workers", Fault::Fleet},
     {ErrorCode::UpstreamConnect, 502, "call_upstream_request_error", Fault::Worker},
     {ErrorCode::UpstreamTimeout, 504, "call_upstream_timeout", Fault::Worker},

@@ -133,6 +133,10 @@ TEST_F(CommandLine, SetsTheFleet) {
       {{"--policy", "round_robin"}, [](auto& c) { return c.fleet.policy == "round_robin"; }},
       {{"--policy", "passthrough"}, [](auto& c) { return c.fleet.policy == "passthrough"; }},
       {{"--policy", "least_load"}, [](auto& c) { return c.fleet.policy == "least_load"; }},
+      {{"--policy", "manual"}, [](auto& c) { return c.fleet.policy == "manual"; }},
+      {{"--policy", "consistent_hashing"},
+       [](auto& c) { return c.fleet.policy == "consistent_hashing"; }},
+      {{"--policy", "prefix_hash"}, [](auto& c) { return c.fleet.policy == "prefix_hash"; }},
       {{"--policy", "power_of_two", "--worker-urls", "http://a", "http://b"},
        [](auto& c) { return c.fleet.policy == "power_of_two"; }},
       {{"--model-alias", "a=m", "--model-alias", "b=m", "c=x=y", "a=m"},
@@ -163,6 +167,72 @@ TEST_F(CommandLine, SetsTheFleet) {
        }},
       {{"--load-monitor-interval", "1", "--disable-load-monitoring"},
        [](auto& c) { return c.load_monitor.disabled && c.load_monitor.interval == Seconds{1}; }},
+  };
+  expect_settings(kCases);
+}
+
+TEST_F(CommandLine, SetsWhatMakesAWorkerOverloaded) {
+  const Setting kCases[] = {
+      {{},
+       [](auto& c) {
+         return !c.worker_overload.protection && !c.worker_overload.waiting_requests &&
+                !c.worker_overload.token_usage && c.fleet.state_file.empty();
+       }},
+      {{"--worker-overload-waiting-requests", "3"},
+       [](auto& c) { return c.worker_overload.waiting_requests == 3U; }},
+      {{"--worker-overload-token-usage", "0.5"},
+       [](auto& c) { return c.worker_overload.token_usage == 0.5; }},
+      {{"--worker-overload-protection"}, [](auto& c) { return c.worker_overload.protection; }},
+      {{"--dp-aware"}, [](auto& c) { return c.fleet.dp_aware; }},
+      {{"--state-file", "/f"}, [](auto& c) { return c.fleet.state_file == "/f"; }},
+  };
+  expect_settings(kCases);
+}
+
+TEST_F(CommandLine, SetsSessions) {
+  using config::AssignmentMode;
+  const Setting kCases[] = {
+      {{},
+       [](auto& c) {
+         return !c.fleet.routing_key_override &&
+                c.routing.sticky.assignment == AssignmentMode::Default &&
+                c.fleet.routing_key_headers == Arguments{"x-smg-routing-key"};
+       }},
+      {{"--routing-key-override"}, [](auto& c) { return c.fleet.routing_key_override; }},
+      {{"--sticky-sessions"}, [](auto& c) { return c.fleet.routing_key_override; }},
+      {{"--routing-key-headers", "X-A", "x-b", "x-a"},
+       [](auto& c) { return c.fleet.routing_key_headers == Arguments{"x-a", "x-b"}; }},
+      {{"--assignment-mode", "random"},
+       [](auto& c) { return c.routing.sticky.assignment == AssignmentMode::Random; }},
+      {{"--assignment-mode", "min_load"},
+       [](auto& c) { return c.routing.sticky.assignment == AssignmentMode::MinLoad; }},
+      {{"--assignment-mode", "min_group"},
+       [](auto& c) { return c.routing.sticky.assignment == AssignmentMode::MinGroup; }},
+      {{"--assignment-mode", "delegate"},
+       [](auto& c) { return c.routing.sticky.assignment == AssignmentMode::Delegate; }},
+      {{"--max-idle-secs", "0"}, [](auto& c) { return c.routing.sticky.max_idle == Seconds{0}; }},
+      {{"--sticky-key-idle-secs", "9"},
+       [](auto& c) { return c.routing.sticky.max_idle == Seconds{9}; }},
+  };
+  expect_settings(kCases);
+}
+
+TEST_F(CommandLine, SetsTheTuningOfPolicies) {
+  const Setting kCases[] = {
+      {{"--prefix-token-count", "8"},
+       [](auto& c) { return c.routing.prefix_hash.token_count == 8; }},
+      {{"--prefix-hash-load-factor", "1"},
+       [](auto& c) { return c.routing.prefix_hash.load_factor == 1.0; }},
+      {{"--prefix-hash-balance-abs-threshold", "0"},
+       [](auto& c) { return c.routing.prefix_hash.balance_abs_threshold == 0; }},
+      {{"--least-load-kv-pressure-weight", "0"},
+       [](auto& c) { return c.routing.least_load.kv_pressure_weight == 0.0; }},
+      {{"--least-load-default-throughput", "50.5"},
+       [](auto& c) { return c.routing.least_load.default_throughput == 50.5; }},
+      {{"--least-load-mean-prefill-tokens", "7"},
+       [](auto& c) { return c.routing.least_load.mean_prefill_tokens == 7.0; }},
+      {{"--least-load-max-waiting-requests", "3"},
+       [](auto& c) { return c.routing.least_load.max_waiting_requests == 3; }},
   };
   expect_settings(kCases);
 }
@@ -225,6 +295,7 @@ TEST_F(CommandLine, UsageErrorsExitWithTwoAndEndInTheReason) {
       {{"--policy", ""}, "--policy"},
       {{"--backend", "echo"}, "--backend"},
       {{"--cache-index", "bogus"}, "--cache-index"},
+      {{"--assignment-mode", "bogus"}, "--assignment-mode"},
       {{"--history-backend", "bogus"}, "--history-backend"},
       {{"--log-level", "loud"}, "--log-level"},
       {{"--log-level", "INFO"}, "--log-level"},
@@ -302,14 +373,6 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
       {"--rate-limit-tokens-per-second", "1"},
       {"--enable-trace"},
       {"--otlp-traces-endpoint", "h:1"},
-      {"--routing-key-override"},
-      {"--routing-key-headers", "x"},
-      {"--worker-overload-waiting-requests", "1"},
-      {"--least-load-kv-pressure-weight", "1"},
-      {"--prefix-token-count", "1"},
-      {"--max-idle-secs", "1"},
-      {"--assignment-mode", "random"},
-      {"--dp-aware"},
       {"--enable-igw"},
       {"--pd-disaggregation"},
       {"--prefill", "http://a", "1"},
@@ -331,11 +394,7 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
 }
 
 TEST_F(CommandLine, RefusesUnsupportedChoices) {
-  const Arguments kCases[] = {{"--policy", "manual"},
-                              {"--policy", "consistent_hashing"},
-                              {"--policy", "prefix_hash"},
-                              {"--backend", "openai"},
-                              {"--history-backend", "redis"}};
+  const Arguments kCases[] = {{"--backend", "openai"}, {"--history-backend", "redis"}};
   for (const auto& arguments : kCases) {
     const auto parsed = parse_launch(arguments);
     EXPECT_EQ(parsed.outcome.exit_code, 1) << joined(arguments);
@@ -407,7 +466,9 @@ TEST_F(CommandLine, HelpListsFlagsWithDefaults) {
       {"--log-json", "[off]"},
       {"--log-level", "[info]"},
       {"--request-id-headers", "x-correlation-id"},
-      {"--api-key", "not supported yet"},
+      {"--assignment-mode", "[random for manual, else delegate]"},
+      {"--routing-key-headers", "[x-smg-routing-key]"},
+      {"--max-concurrent-requests", "(above 0:"},
       {"--max-concurrent-requests", "[-1]"},
       {"--queue-size", "[100]"},
       {"--api-key", "[none]"},

@@ -37,7 +37,7 @@ TEST_F(SettingSources, JudgesTheEnvironmentLikeTheCommandLine) {
       {"SMG_PORT", "70000", 1},
       {"SMG_DISABLE_RETRIES", "maybe", 2},
       {"SMG_API_KEY", "secret", 1},
-      {"SMG_UPSTREAM_HTTP2", "true", 1},
+      {"SMG_UPSTREAM_HTTP2", "true", std::nullopt},
       {"SMG_UPSTREAM_HTTP2", "false", std::nullopt},
       {"SMG_LOG_LEVEL", "loud", 2},
       {"SMG_UNKNOWN", "x", std::nullopt},
@@ -112,7 +112,8 @@ TEST_F(SettingSources, RefusesBadFiles) {
       {"no-remove-unhealthy-workers = 7\n", 2, "--remove-unhealthy-workers:"},
       {"prometheus-duration-buckets = []\n", 1, "--prometheus-duration-buckets:"},
       {"api-key = \"secret\"\n", 1, "--api-key: not supported yet"},
-      {"routing-key-override = true\n", 1, "--routing-key-override: not supported yet"},
+      {"routing-key-headers = [\"bad header\"]\n", 1, "--routing-key-headers: bad header -"},
+      {"assignment-mode = \"bogus\"\n", 2, "--assignment-mode:"},
       {"stream-request-bodies-over = 1\n", 2, "--max-buffered-request-bytes"},
   };
   for (const auto& [text, exit_code, message] : kCases) {

@@ -117,6 +117,8 @@ TEST(Validate, RefusesBadFleets) {
          c.fleet.policy = "power_of_two";
          c.fleet.worker_urls = {"http://a"};
        }},
+      {"--routing-key-headers: bad header - Must be a header name",
+       [](auto& c) { c.fleet.routing_key_headers = {"x-fine", "bad header"}; }},
       {"--model-alias: =m -", [](auto& c) { c.fleet.model_aliases = {{"", "m"}}; }},
       {"--model-alias: a= -", [](auto& c) { c.fleet.model_aliases = {{"a", ""}}; }},
       {"--model-alias: a=a -", [](auto& c) { c.fleet.model_aliases = {{"a", "a"}}; }},
@@ -129,6 +131,10 @@ TEST(Validate, RefusesBadFleets) {
       {"--job-queue-concurrency: 100001 -",
        [](auto& c) { c.fleet.job_queue_concurrency = 100001; }},
       {"--load-monitor-interval: 0 -", [](auto& c) { c.load_monitor.interval = Seconds{0}; }},
+      {"--worker-overload-waiting-requests: 0 -",
+       [](auto& c) { c.worker_overload.waiting_requests = 0; }},
+      {"--worker-overload-token-usage: 1.5 -",
+       [](auto& c) { c.worker_overload.token_usage = 1.5; }},
   };
   expect_refused(kCases);
 }
@@ -148,6 +154,7 @@ const Refusal kCacheAwareCases[] = {
     {"--max-tree-size: 0 -", [](auto& c) { c.cache_aware.max_tree_size = 0; }},
     {"--block-size: 0 -", [](auto& c) { c.cache_aware.block_size = 0; }},
     {"--cache-boundaries: 1 - Must ascend", [](auto& c) { c.cache_aware.boundaries = {2, 1}; }},
+    {"--cache-boundaries: 0 - Must be > 0", [](auto& c) { c.cache_aware.boundaries = {0, 1}; }},
     {"--cache-index: hash - Needs --cache-boundaries",
      [](auto& c) { c.cache_aware.index = "hash"; }},
     {"--cache-ttl-secs: 0 -", [](auto& c) { c.cache_aware.ttl = Seconds{0}; }},
@@ -163,6 +170,44 @@ TEST(Validate, IgnoresTheTuningOfAnotherPolicy) {
     config.fleet.policy = "random";
     EXPECT_TRUE(validate(config).empty()) << test.problem;
   }
+}
+
+const Refusal kPrefixHashCases[] = {
+    {"--prefix-token-count: 0 - Must be > 0",
+     [](auto& c) { c.routing.prefix_hash.token_count = 0; }},
+    {"--prefix-hash-load-factor: 0.9 - Must be >= 1",
+     [](auto& c) { c.routing.prefix_hash.load_factor = 0.9; }},
+    {"--prefix-hash-load-factor: nan -", [](auto& c) { c.routing.prefix_hash.load_factor = kNan; }},
+    {"--prefix-hash-load-factor: inf -",
+     [](auto& c) { c.routing.prefix_hash.load_factor = HUGE_VAL; }},
+    {"--cache-boundaries: 1 - Must ascend", [](auto& c) { c.cache_aware.boundaries = {2, 1}; }},
+    {"--cache-boundaries: 0 - Must be > 0", [](auto& c) { c.cache_aware.boundaries = {0}; }},
+};
+
+TEST(Validate, RefusesBadTuningOfPrefixHashUnderThatPolicy) {
+  for (const auto& test : kPrefixHashCases) {
+    auto config = changed(test.change);
+    config.fleet.policy = "prefix_hash";
+    const auto problems = validate(config);
+    ASSERT_EQ(problems.size(), 1U) << test.problem;
+    EXPECT_TRUE(problems[0].starts_with(test.problem)) << problems[0] << "\n" << test.problem;
+    config.fleet.policy = "random";
+    EXPECT_TRUE(validate(config).empty()) << test.problem;
+  }
+}
+
+TEST(Validate, RefusesBadTuningOfLeastLoad) {
+  const Refusal kCases[] = {
+      {"--least-load-kv-pressure-weight: -1 - Must be >= 0",
+       [](auto& c) { c.routing.least_load.kv_pressure_weight = -1; }},
+      {"--least-load-kv-pressure-weight: inf -",
+       [](auto& c) { c.routing.least_load.kv_pressure_weight = HUGE_VAL; }},
+      {"--least-load-default-throughput: 0 - Must be > 0",
+       [](auto& c) { c.routing.least_load.default_throughput = 0; }},
+      {"--least-load-mean-prefill-tokens: nan - Must be > 0",
+       [](auto& c) { c.routing.least_load.mean_prefill_tokens = kNan; }},
+  };
+  expect_refused(kCases);
 }
 
 TEST(Validate, RefusesBadBuckets) {
@@ -246,12 +291,14 @@ TEST(Normalise, GivesEachValueOneSpelling) {
   config.observability.prometheus_host = "[::]";
   config.fleet.worker_urls = {"http://B:1/", "http://a", "http://b:1", "bad", "http://a:80"};
   config.listen.request_id_headers = {"X-Id", "x-id", "bad header"};
+  config.fleet.routing_key_headers = {"X-Key", "x-key"};
   config.upstream.forward_request_headers = {"X-Tenant"};
   normalise(config);
   EXPECT_EQ(config.listen.host, "::1");
   EXPECT_EQ(config.observability.prometheus_host, "::");
   EXPECT_EQ(config.fleet.worker_urls, (std::vector<std::string>{"http://b:1", "http://a", "bad"}));
   EXPECT_EQ(config.listen.request_id_headers, (std::vector<std::string>{"x-id", "bad header"}));
+  EXPECT_EQ(config.fleet.routing_key_headers, std::vector<std::string>{"x-key"});
   EXPECT_EQ(config.upstream.forward_request_headers, std::vector<std::string>{"x-tenant"});
 }
 

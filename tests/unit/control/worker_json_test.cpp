@@ -9,7 +9,7 @@ namespace {
 
 std::string text_of(const WorkerEntry& entry) {
   JsonWriter json;
-  write_worker(json, entry, {});
+  write_worker(json, entry, entry.registered() ? entry.workers.front().get() : nullptr, {});
   return json.take();
 }
 
@@ -50,11 +50,11 @@ TEST(WorkerJson, ShowsEverythingButTheKey) {
   entry.discovered.labels = {{"served_model_name", "m1"}, {"max_model_len", "4096"}};
   entry.discovered.models = {{"m1", 4096}};
   entry.discovered.runtime_type = "sglang";
-  entry.worker =
+  entry.workers.push_back(
       std::make_shared<routing::Worker>(worker_facts(entry.id, entry.spec, entry.discovered, {}),
-                                        nullptr, metrics.open_worker_series("http://h:1"));
-  entry.worker->set_status(routing::WorkerStatus::Ready);
-  const routing::LoadGuard running(*entry.worker);
+                                        nullptr, metrics.open_worker_series("http://h:1")));
+  entry.set_status(routing::WorkerStatus::Ready);
+  const routing::LoadGuard running(*entry.workers.front());
   EXPECT_EQ(text_of(entry),
             R"({"id":"01a22aa0-4b32-70d1-8cec-c303fb238eb0","model_id":"m1","url":"http://h:1",)"
             R"("models":[{"id":"m1","model_type":["chat","completions","responses","tools"],)"
@@ -71,9 +71,9 @@ TEST(WorkerJson, ShowsEverythingButTheKey) {
 TEST(WorkerJson, ADrainingWorkerHasItsJob) {
   observability::Metrics metrics({1.0}, "test");
   auto entry = entry_of(R"({"url":"http://h:1"})");
-  entry.worker = std::make_shared<routing::Worker>(worker_facts(entry.id, entry.spec, {}, {}),
-                                                   nullptr, metrics.open_worker_series("u"));
-  entry.worker->set_status(routing::WorkerStatus::Draining);
+  entry.workers.push_back(std::make_shared<routing::Worker>(
+      worker_facts(entry.id, entry.spec, {}, {}), nullptr, metrics.open_worker_series("u")));
+  entry.set_status(routing::WorkerStatus::Draining);
   entry.job = Job{JobType::RemoveWorker, JobState::Processing, "", 5, {}};
   const std::string text = text_of(entry);
   EXPECT_NE(text.find(R"("model_id":"unknown")"), std::string::npos) << text;

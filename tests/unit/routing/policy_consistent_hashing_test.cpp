@@ -59,6 +59,8 @@ TEST_F(ConsistentHashingTest, TakesTheFirstIdentity) {
       {"a key that is too long", {.routing_key = too_long, .cookie = "c"}, "c"},
       {"a key that is not UTF-8", {.routing_key = "\xff", .cookie = "c"}, "c"},
       {"a key beyond ASCII", {.routing_key = "ключ"}, "ключ"},
+      {"a header of the session, whole", {.routing_key = "k", .session_header = "s_t1"}, "s_t1"},
+      {"a rid before it", {.rid = "session", .session_header = "s_t1"}, "session"},
       {"a rid that is too long", {.routing_key = "k", .rid = too_long}, "k"},
   };
   for (const auto& [what, request, key] : cases) EXPECT_EQ(pick(request), home_of(key)) << what;

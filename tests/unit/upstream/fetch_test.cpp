@@ -1,3 +1,4 @@
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -92,6 +93,34 @@ TEST_F(FetchTest, AFailureBeforeAnyResponseIsSentOnceMore) {
   ASSERT_TRUE(fetched);
   EXPECT_EQ(fetched->body, "ok");
   EXPECT_EQ(request_, first);
+}
+
+TEST_F(FetchTest, TheResendIsToldOfEvenIfItFails) {
+  std::atomic<int> resends{0};
+  FetchRequest request;
+  request.target = "/info";
+  request.on_resend = [&resends] { ++resends; };
+  auto fetching = start_fetch(request);
+  serve("").close();
+  serve("").close();
+  EXPECT_FALSE(fetching.get());
+  EXPECT_EQ(resends, 1);
+}
+
+TEST_F(FetchTest, WhatMustNotRunTwiceIsSentOnce) {
+  std::atomic<int> resends{0};
+  FetchRequest request;
+  request.method = "POST";
+  request.target = "/flush";
+  request.resend = false;
+  request.on_resend = [&resends] { ++resends; };
+  auto fetching = start_fetch(request);
+  serve("").close();
+  const auto fetched = fetching.get();
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().code, ErrorCode::UpstreamConnect);
+  EXPECT_EQ(resends, 0);
+  EXPECT_FALSE(worker.has_pending());
 }
 
 TEST_F(FetchTest, TwoFailuresAreFinal) {
