@@ -1,5 +1,7 @@
 #include "relay/buffered_relay.hpp"
 
+#include <exception>
+
 #include "relay/body_collector.hpp"
 #include "relay/response_relay.hpp"
 #include "relay/routing_inputs.hpp"
@@ -17,14 +19,15 @@ constexpr std::uint64_t kOneShotBytes = 1024 * 1024;
 /// The answer to an attempt that will be repeated is read, to keep its connection, if it is this
 /// short.
 constexpr std::uint64_t kDiscardBytes = 64 * 1024;
+constexpr std::chrono::milliseconds kDiscardTime{50};
 
 /// One buffered request and the attempts to get it answered.
 class BufferedRelay {
  public:
-  BufferedRelay(const Services& services, RequestContext& request, routing::WorkerTablePtr table)
+  BufferedRelay(const Services& services, RequestContext& request, const FleetView& fleet)
       : services_(services),
         request_(request),
-        table_(std::move(table)),
+        fleet_(fleet),
         retries_(services.config.retry.enabled()) {}
 
   net::Task<Result<>> run();
@@ -46,7 +49,8 @@ class BufferedRelay {
 
   const Services& services_;
   RequestContext& request_;
-  const routing::WorkerTablePtr table_;
+  const FleetView& fleet_;
+  routing::WorkerTablePtr table_;  ///< as it is once the body is there
   const bool retries_;
   BodyBuffer body_;
   std::optional<RoutingInputs> inputs_;
@@ -66,6 +70,7 @@ net::Task<Result<>> BufferedRelay::run() {
   if (!fields) co_return fields.error();
   request_.streaming = fields->stream;
 
+  table_ = fleet_.on(request_.client.thread());
   const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
   const routing::ModelPool* pool = fields->model && model.empty() ? nullptr : table_->find(model);
   if (pool == nullptr) {
@@ -153,16 +158,23 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::send_and_answer(Attempt& a
   write_upstream_head(attempt, services_, http::BodyLength::known(upstream_size_), false);
   BufferedUpload upload(attempt, [this] { body_sent(); });
   upload.start(edited_->pieces());
-  auto head = co_await attempt.read_head();
   Result<Step> step = Step::Answered;
-  if (head) {
-    step = co_await answer(attempt, **head, last);
-  } else {
-    resend = is_resendable(head.error());
-    step = head.error();
+  std::exception_ptr failure;
+  try {
+    auto head = co_await attempt.read_head();
+    if (head) {
+      step = co_await answer(attempt, **head, last);
+    } else {
+      resend = is_resendable(head.error());
+      step = head.error();
+    }
+  } catch (...) {
+    failure = std::current_exception();
   }
+  // The upload works on this frame: it ends before the frame does.
   co_await upload.stop();
   attempt.close_exchange();
+  if (failure) std::rethrow_exception(failure);
   co_return step;
 }
 
@@ -178,6 +190,7 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::answer(Attempt& attempt,
       const bool is_short =
           head.length.kind == http::BodyLength::Kind::Known && head.length.bytes <= kDiscardBytes;
       if (is_short) {
+        attempt.hurry(kDiscardTime);
         auto discarded = co_await read_whole(services_, attempt, head);
         static_cast<void>(discarded);
       }
@@ -198,7 +211,7 @@ net::Task<Result<>> BufferedRelay::answer_whole(Attempt& attempt, const http::Re
   auto body = co_await read_whole(services_, attempt, head);
   if (!body) co_return body.error();
   attempt.settle(head.status);
-  auto sent = co_await send_whole(request_, head, attempt.worker().url(), std::move(*body));
+  auto sent = co_await send_whole(attempt, head, std::move(*body));
   co_return sent;
 }
 
@@ -231,8 +244,8 @@ net::Task<bool> BufferedRelay::back_off(std::uint32_t repetition) {
 }  // namespace
 
 net::Task<Result<>> run_buffered(const Services& services, RequestContext& request,
-                                 routing::WorkerTablePtr table) {
-  BufferedRelay relay(services, request, std::move(table));
+                                 const FleetView& fleet) {
+  BufferedRelay relay(services, request, fleet);
   auto done = co_await relay.run();
   co_return done;
 }

@@ -9,6 +9,6 @@ namespace smg::relay {
 /// Relays a request whose body is read whole: validated, edited in place, and sent as often as the
 /// retry settings allow.
 [[nodiscard]] net::Task<Result<>> run_buffered(const Services& services, RequestContext& request,
-                                               routing::WorkerTablePtr table);
+                                               const FleetView& fleet);
 
 }  // namespace smg::relay

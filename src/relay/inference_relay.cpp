@@ -48,7 +48,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   const Services services{config_, metrics_};
   const routing::WorkerTablePtr table = fleet_.on(request.client.thread());
   if (!facts(request.route).may_stream_body) {
-    auto done = co_await run_buffered(services, request, table);
+    auto done = co_await run_buffered(services, request, fleet_);
     co_return done;
   }
   const auto& head = request.client.head();
@@ -79,7 +79,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
     auto done = co_await run_streamed(services, request, std::move(selection));
     co_return done;
   }
-  auto done = co_await run_buffered(services, request, table);
+  auto done = co_await run_buffered(services, request, fleet_);
   co_return done;
 }
 

@@ -41,6 +41,7 @@ net::Task<Result<>> relay_verbatim(const Services& services, Attempt& attempt) {
     auto got = co_await exchange.read_body(scratch);
     if (!got) co_return got.error();
     if (std::exchange(first, false) && *got > 0) observe_first_byte(services, attempt.request());
+    if (exchange.body_ended()) attempt.about_to_complete();
     client.write_body({scratch.data(), *got}, exchange.body_ended());
     if (!client.queue_full()) continue;
     const bool room = co_await client.wait_for_room();
@@ -90,6 +91,7 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
     co_return relayed;
   }
   attempt.settle_completed(head.status);
+  attempt.about_to_complete();
   client.write_body({}, true);
   // The worker's part is over, but its load counts until the client has everything.
   const bool drained = co_await client.wait_until_drained();
@@ -128,11 +130,11 @@ net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& atte
   co_return body;
 }
 
-net::Task<Result<>> send_whole(RequestContext& request, const http::ResponseHead& head,
-                               std::string_view worker_url, BodyBuffer body) {
+net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head, BodyBuffer body) {
+  RequestContext& request = attempt.request();
   auto& client = request.client;
-  const http::ClientResponse response{head.status,
-                                      client_fields(head, {worker_url, request.request_id})};
+  const http::ClientResponse response{
+      head.status, client_fields(head, {attempt.worker().url(), request.request_id})};
   request.status = head.status;
   const bool bodiless = head.length.kind == http::BodyLength::Kind::None;
   client.write_head(response,
@@ -142,6 +144,7 @@ net::Task<Result<>> send_whole(RequestContext& request, const http::ResponseHead
     const auto piece = left.substr(0, kWholePieceBytes);
     left.remove_prefix(piece.size());
     last = left.empty();
+    if (last) attempt.about_to_complete();
     client.write_body(piece, last);
     const bool drained = co_await client.wait_until_drained();
     if (!drained) co_return fail(ErrorCode::ClientGone);

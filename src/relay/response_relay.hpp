@@ -25,8 +25,7 @@ void observe_first_byte(const Services& services, const RequestContext& request)
                                                        const http::ResponseHead& head);
 
 /// Sends a response that was read whole, with its Content-Length.
-[[nodiscard]] net::Task<Result<>> send_whole(RequestContext& request,
-                                             const http::ResponseHead& head,
-                                             std::string_view worker_url, BodyBuffer body);
+[[nodiscard]] net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
+                                             BodyBuffer body);
 
 }  // namespace smg::relay

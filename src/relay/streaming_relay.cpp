@@ -27,8 +27,7 @@ net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
     co_return body.error();
   }
   attempt.settle(response.status);
-  auto sent =
-      co_await send_whole(attempt.request(), response, attempt.worker().url(), std::move(*body));
+  auto sent = co_await send_whole(attempt, response, std::move(*body));
   co_return sent;
 }
 

@@ -311,6 +311,7 @@ void H2UpstreamConnection::on_ping_ack() {
 
 void H2UpstreamConnection::on_settings() {
   settings_seen_ = true;
+  hub_.limit_announced(session_->peer_max_streams());
 }
 
 http::H2SessionObserver::BodyPiece H2UpstreamConnection::fill_body(std::int32_t stream,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 
 #include <smg/base/result.hpp>
@@ -14,12 +15,20 @@ class Selection {
  public:
   Selection(WorkerPtr worker, CircuitBreaker::Permit permit,
             std::unique_ptr<RequestHold> hold = nullptr)
-      : worker_(std::move(worker)), permit_(permit), load_(*worker_), hold_(std::move(hold)) {}
+      : worker_(std::move(worker)), permit_(permit), hold_(std::move(hold)) {
+    load_.emplace(*worker_);
+  }
   ~Selection() { settle(Outcome::None); }
   Selection(const Selection&) = delete;
   Selection& operator=(const Selection&) = delete;
 
   [[nodiscard]] Worker& worker() const noexcept { return *worker_; }
+
+  /// The request no longer counts as in flight. Idempotent.
+  void release_load() noexcept {
+    load_.reset();
+    hold_.reset();
+  }
 
   /// Tells the breaker how it went. Only the first call counts; without one it is told nothing.
   void settle(Outcome outcome) {
@@ -30,7 +39,7 @@ class Selection {
  private:
   WorkerPtr worker_;
   CircuitBreaker::Permit permit_;
-  LoadGuard load_;
+  std::optional<LoadGuard> load_;
   std::unique_ptr<RequestHold> hold_;
   bool settled_ = false;
 };
