@@ -64,12 +64,6 @@ struct RequestLifecycle::Request {
   std::string_view error_code{};
   std::string worker_url{};
   bool streamed = false;
-
-  void answer(const PlainResponse& response, const http::Fields& further = {}) {
-    status = response.status;
-    error_code = response.error_code;
-    write_plain(client, response, id, further);
-  }
 };
 
 std::string request_id_of(const http::RequestHead& head,
@@ -115,12 +109,29 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
   finish(request);
 }
 
+/// A response of the gateway's own, counted before its client can have it.
+void RequestLifecycle::answer(Request& request, const PlainResponse& response,
+                              const http::Fields& further) {
+  request.error_code = response.error_code;
+  head_goes_out(request, response.status);
+  write_plain(request.client, response, request.id, further);
+}
+
+void RequestLifecycle::head_goes_out(Request& request, int status) {
+  request.status = status;
+  if (request.path_template.empty()) return;
+  metrics_.count_http_response(request.path_template, status, request.error_code);
+  metrics_.observe_http_duration(http::name(request.client.head().method), request.path_template,
+                                 Clock::now() - request.started);
+}
+
 void RequestLifecycle::fail_internally(Request& request) {
   if (request.client.head_written()) {
     request.client.abort();
   } else if (!request.client.gone()) {
-    request.answer(render_error(fail(ErrorCode::Internal, "The gateway failed to process the request"),
-                                InferenceRoute::Generate));
+    answer(request,
+           render_error(fail(ErrorCode::Internal, "The gateway failed to process the request"),
+                        InferenceRoute::Generate));
   }
 }
 
@@ -138,7 +149,7 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
       co_await run_admin(request, *admin);
     }
   } else {
-    request.answer({.status = 404});
+    answer(request, {.status = 404});
   }
 }
 
@@ -148,17 +159,18 @@ bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bo
   const auto& head = request.client.head();
   metrics_.count_http_request(http::name(head.method), request.path_template);
   if (head.method == Method::Options) {
-    request.answer({.status = 200}, {{"access-control-allow-methods", "*"},
-                                     {"access-control-allow-headers", "*"},
-                                     {"access-control-max-age", "3600"}});
+    answer(request, {.status = 200},
+           {{"access-control-allow-methods", "*"},
+            {"access-control-allow-headers", "*"},
+            {"access-control-max-age", "3600"}});
     return true;
   }
   if (!method_allowed) {
-    request.answer({.status = 405}, {{"allow", allow}});
+    answer(request, {.status = 405}, {{"allow", allow}});
     return true;
   }
   if (head.content_length.value_or(0) > config_.limits.max_payload_size) {
-    request.answer(length_limit_exceeded());
+    answer(request, length_limit_exceeded());
     return true;
   }
   return false;
@@ -169,21 +181,21 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
                                 .route = route,
                                 .request_id = request.id,
                                 .started = request.started};
+  context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
   auto done = co_await relay_.run(context);
-  request.status = context.status;
   request.worker_url = context.worker_url;
   request.streamed = context.path == relay::BodyPath::Streamed;
   std::optional<GatewayError> error;
   if (!done) error = done.error();
+  record_inference(request, context, error ? &*error : nullptr);
   if (error && !request.client.head_written() && !request.client.gone() &&
       error->code != ErrorCode::Aborted) {
     http::Fields further;
     if (row(error->code).fault == Fault::Worker && !context.worker_url.empty()) {
       further.push_back({"x-smg-routed-worker-id", request.worker_url});
     }
-    request.answer(render_error(*error, route), further);
+    answer(request, render_error(*error, route), further);
   }
-  record_inference(request, context, error ? &*error : nullptr);
 }
 
 void RequestLifecycle::record_inference(const Request& request,
@@ -191,7 +203,6 @@ void RequestLifecycle::record_inference(const Request& request,
                                         const GatewayError* error) {
   if (error != nullptr && is_body_validation(error->code)) return;
   const auto labels = context.labels();
-  metrics_.count_router_request(labels);
   if (error != nullptr && error->code != ErrorCode::ClientGone) {
     metrics_.count_router_error(labels, row(error->code).error_type);
   } else if (error == nullptr && request.status >= 500) {
@@ -214,36 +225,30 @@ net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRo
     const auto scratch = client.thread().scratch();
     auto got = co_await client.read_body(scratch);
     if (!got) {
-      if (!client.gone()) request.answer(render_error(got.error(), InferenceRoute::Generate));
+      if (!client.gone()) answer(request, render_error(got.error(), InferenceRoute::Generate));
       co_return;
     }
     call.body.append(scratch.data(), *got);
     if (call.body.size() > config_.limits.max_payload_size) {
-      request.answer(length_limit_exceeded());
+      answer(request, length_limit_exceeded());
       co_return;
     }
   }
   net::AbortSwitch left;
   client.on_gone([&left] { left.abort(); });
-  const control::AdminResponse answer =
+  const control::AdminResponse reply =
       co_await admin_.handle(client.thread(), std::move(call), &left);
   client.on_gone(nullptr);
   http::Fields further;
-  for (const auto& [name, value] : answer.fields) further.push_back({name, value});
+  for (const auto& [name, value] : reply.fields) further.push_back({name, value});
   if (!client.gone()) {
-    request.answer({answer.status, answer.content_type, answer.body, answer.error_code, 0},
-                   further);
+    answer(request, {reply.status, reply.content_type, reply.body, reply.error_code, 0}, further);
     request.error_code = {};
   }
 }
 
 void RequestLifecycle::finish(const Request& request) {
   const auto& head = request.client.head();
-  if (!request.path_template.empty() && request.status != 0) {
-    metrics_.count_http_response(request.path_template, request.status, request.error_code);
-    metrics_.observe_http_duration(http::name(head.method), request.path_template,
-                                   Clock::now() - request.started);
-  }
   if (!observability::log_enabled(observability::access_level(request.status, request.is_probe))) {
     return;
   }

@@ -25,7 +25,9 @@ class RequestLifecycle final : public http::RequestHandler {
   [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
   void record_inference(const Request& request, const relay::RequestContext& context,
                         const GatewayError* error);
-  static void fail_internally(Request& request);
+  void answer(Request& request, const PlainResponse& response, const http::Fields& further = {});
+  void head_goes_out(Request& request, int status);
+  void fail_internally(Request& request);
   void finish(const Request& request);
 
   const config::GatewayConfig& config_;

@@ -25,12 +25,14 @@ constexpr std::array<bool, 256> kValueChar = [] {
   return table;
 }();
 
-/// What may stand in a Host value: the characters of a URI authority without user info (RFC 3986 3.2.2).
+/// What may stand in a Host value: the characters of a URI authority without user info (RFC
+/// 3986 3.2.2).
 constexpr std::array<bool, 256> kHostChar = [] {
   std::array<bool, 256> table{};
   for (unsigned c = '0'; c <= '9'; ++c) table[c] = true;
   for (unsigned c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
-  for (const char c : string_view("-._~%!$&'()*+,;=:[]")) table[static_cast<unsigned char>(c)] = true;
+  for (const char c : string_view("-._~%!$&'()*+,;=:[]"))
+    table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
 
@@ -41,9 +43,13 @@ bool all_in(const std::array<bool, 256>& table, string_view text) noexcept {
   return true;
 }
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
 
-bool is_token(string_view text) noexcept { return !text.empty() && all_in(kTokenChar, text); }
+bool is_token(string_view text) noexcept {
+  return !text.empty() && all_in(kTokenChar, text);
+}
 
 GatewayError refuse(int status, const char* why) {
   return GatewayError{ErrorCode::BadRequest, why, status};
@@ -66,7 +72,8 @@ Method method_of(string_view word) noexcept {
   return Method::Other;
 }
 
-/// Takes a request target in origin or absolute form apart (RFC 9112 3.2); any other form is a path.
+/// Takes a request target in origin or absolute form apart (RFC 9112 3.2); any other form is a
+/// path.
 void split_target(string_view target, RequestHead& head) noexcept {
   string_view path = target;
   for (const string_view scheme : {string_view("http://"), string_view("https://")}) {
@@ -207,7 +214,8 @@ Result<> parse_request_head(RequestHead& head, const HeadLimits& limits) {
     head.content_length = framing->content_length;
   }
   const bool conflicting = framing->transfer_encoding && framing->content_length;
-  head.keep_alive = !framing->closes && !conflicting && (head.version == 11 || framing->keeps_alive);
+  head.keep_alive =
+      !framing->closes && !conflicting && (head.version == 11 || framing->keeps_alive);
   if (const Field* expect = head.find("expect"); expect != nullptr && head.version == 11) {
     head.expects_continue = text::equals_ignoring_case(expect->value, "100-continue");
   }
@@ -238,7 +246,8 @@ Result<> parse_response_head(ResponseHead& head, bool to_head_request, const Hea
     if (transfer_coding_status(*framing->transfer_encoding) != 0) {
       return bad("The worker's response has an unsupported transfer coding");
     }
-    // Transfer-Encoding overrides Content-Length; the connection is not trusted further (RFC 9112 6.3).
+    // Transfer-Encoding overrides Content-Length; the connection is not trusted further (RFC
+    // 9112 6.3).
     if (framing->content_length || head.version == 10) head.keep_alive = false;
     head.length = BodyLength::chunked();
   } else if (framing->content_length) {

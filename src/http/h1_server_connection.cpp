@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "http/http_date.hpp"
-
 #include <smg/http/h1_parser.hpp>
 
 namespace smg::http {
@@ -13,7 +12,8 @@ using net::IoResult;
 
 /// Pipelined bytes kept while a request runs; more stay with the kernel.
 constexpr std::size_t kMaxPipelined = 64 * 1024;
-/// How long and how far a connection is drained before it is closed over unread bytes (RFC 9112 9.6).
+/// How long and how far a connection is drained before it is closed over unread bytes (RFC
+/// 9112 9.6).
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::uint64_t kLingerBytes = 8 * 1024 * 1024;
 /// What an HTTP/2 client starts with (RFC 9113 3.4); no HTTP/1 request does.
@@ -73,8 +73,8 @@ net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
   if (!speaks_http2_) stream_->close();
 }
 
-/// Reads the connection's first bytes for as long as they may be an HTTP/2 preface. False: they are, or the
-/// connection has ended.
+/// Reads the connection's first bytes for as long as they may be an HTTP/2 preface. False: they
+/// are, or the connection has ended.
 net::Task<bool> H1ServerConnection::recognise() {
   for (;;) {
     const auto start = std::string_view(input_).substr(0, kHttp2Preface.size());
@@ -92,7 +92,8 @@ std::optional<Http2Start> H1ServerConnection::take_http2() {
   return Http2Start{std::move(stream_), std::move(input_)};
 }
 
-/// Reads and parses the next request head. False: the connection ended, or has been told why it will.
+/// Reads and parses the next request head. False: the connection ended, or has been told why it
+/// will.
 net::Task<bool> H1ServerConnection::read_head() {
   phase_ = Phase::ReadingHead;
   std::size_t searched = 0;
@@ -205,8 +206,8 @@ net::Task<bool> H1ServerConnection::deliver() {
   co_return drained;
 }
 
-/// Ends the connection so that the client can read our last bytes: unread input is drained for a bounded
-/// time and amount, since closing over it would reset the connection (RFC 9112 9.6).
+/// Ends the connection so that the client can read our last bytes: unread input is drained for a
+/// bounded time and amount, since closing over it would reset the connection (RFC 9112 9.6).
 net::Task<> H1ServerConnection::close_in_stages() {
   on_gone_ = nullptr;
   const bool delivered = co_await deliver();
@@ -269,7 +270,8 @@ void H1ServerConnection::on_readable() {
   }
 }
 
-/// Notices a client that leaves while its request runs. Its end of stream counts as leaving (ruling 1).
+/// Notices a client that leaves while its request runs. Its end of stream counts as leaving (ruling
+/// 1).
 void H1ServerConnection::watch_client() {
   if (!body_ended_) {
     // Unread body bytes may stand before the end; only a failed stream shows.
@@ -281,7 +283,8 @@ void H1ServerConnection::watch_client() {
     const auto scratch = thread_.scratch().first(16 * 1024);
     const IoResult got = stream_->read(scratch);
     if (got.status == IoResult::Status::Done) {
-      // Reading goes on to see the client leave; what is too much is dropped, and the connection with it.
+      // Reading goes on to see the client leave; what is too much is dropped, and the connection
+      // with it.
       overrun_ = overrun_ || input_.size() >= kMaxPipelined;
       if (!overrun_) input_.append(scratch.data(), got.bytes);
     } else if (got.status == IoResult::Status::WouldBlock) {
@@ -333,8 +336,8 @@ Result<std::size_t> H1ServerConnection::take_buffered_body(std::span<char> into)
   return accept_body(into.first(size));
 }
 
-/// Accounts for bytes read from the body; takes its framing off. What lies behind the body goes back to
-/// the input, in front of what is there.
+/// Accounts for bytes read from the body; takes its framing off. What lies behind the body goes
+/// back to the input, in front of what is there.
 Result<std::size_t> H1ServerConnection::accept_body(std::span<char> piece) {
   std::size_t produced = piece.size();
   if (head_.chunked) {
@@ -428,7 +431,8 @@ void H1ServerConnection::write_body(std::string_view bytes, bool last) {
   write_pieces({pieces, count});
 }
 
-/// Hands a pending head and these pieces to the kernel in one write, or queues them behind what waits.
+/// Hands a pending head and these pieces to the kernel in one write, or queues them behind what
+/// waits.
 void H1ServerConnection::write_pieces(std::span<const iovec> pieces) {
   iovec all[4];
   std::size_t count = 0;

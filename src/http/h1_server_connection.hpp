@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "http/server_connection.hpp"
-
 #include <smg/config/gateway_config.hpp>
 #include <smg/http/chunked.hpp>
 #include <smg/net/byte_stream.hpp>
@@ -18,8 +17,8 @@ struct Http2Start {
   std::string input;
 };
 
-/// One HTTP/1 client connection: requests in order, one exchange at a time. It is the exchange itself,
-/// so a kept-alive connection allocates next to nothing for a further request.
+/// One HTTP/1 client connection: requests in order, one exchange at a time. It is the exchange
+/// itself, so a kept-alive connection allocates next to nothing for a further request.
 class H1ServerConnection final : public ServerConnection,
                                  public ClientExchange,
                                  private net::StreamObserver {
@@ -97,8 +96,9 @@ class H1ServerConnection final : public ServerConnection,
   bool gone_ = false;
   bool timed_out_ = false;
   bool timing_head_ = false;  ///< the timeout runs for a head, not for idleness
-  bool head_begun_ = false;  ///< some byte of the next head has arrived
-  bool overrun_ = false;     ///< more was pipelined than is kept: the connection ends behind this exchange
+  bool head_begun_ = false;   ///< some byte of the next head has arrived
+  bool overrun_ =
+      false;  ///< more was pipelined than is kept: the connection ends behind this exchange
   bool read_cancelled_ = false;
 
   // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.

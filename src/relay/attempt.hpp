@@ -40,8 +40,9 @@ class Attempt {
   [[nodiscard]] bool response_begun() const noexcept { return response_begun_; }
   [[nodiscard]] bool was_cut() const noexcept { return cut_.has_value(); }
 
-  /// The last bytes are about to go to the client: the worker is free again, and by the time the client
-  /// has them its next request finds it so. A client that is behind keeps the worker counted.
+  /// The last bytes are about to go to the client: the worker is free again, and by the time the
+  /// client has them its next request finds it so. A client that is behind keeps the worker
+  /// counted.
   void about_to_complete() noexcept {
     if (!request_.client.behind()) selection_->release_load();
   }

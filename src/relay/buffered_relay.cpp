@@ -77,10 +77,12 @@ net::Task<Result<>> BufferedRelay::run() {
     const std::string_view shown = fields->model ? model : "unknown";
     const auto unknown = fail(ErrorCode::ModelNotFound,
                               "No worker available for model '" + std::string(shown) + "'");
+    services_.metrics.count_router_request(request_.labels());
     services_.metrics.count_upstream_response(unknown.status(), row(unknown.code).wire_code);
     co_return unknown;
   }
   request_.model = pool->model;
+  services_.metrics.count_router_request(request_.labels());
   // By the client's own name for the model: an alias keeps its own profile (the page).
   request_.minimax = provider_profile_of(model) == ProviderProfile::MiniMax;
   if (fields->model && model != pool->model) edits_.model = pool->model;

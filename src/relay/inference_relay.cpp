@@ -76,6 +76,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   request.path = decision.path;
   metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
   if (selection) {
+    metrics_.count_router_request(request.labels());
     auto done = co_await run_streamed(services, request, std::move(selection));
     co_return done;
   }

@@ -22,6 +22,11 @@ http::BodyLength client_length(const http::ResponseHead& head) noexcept {
   return http::BodyLength::chunked();
 }
 
+void announce_head(RequestContext& request, int status) {
+  request.status = status;
+  if (request.head_goes_out) request.head_goes_out(status);
+}
+
 /// Fields that speak of the worker's very bytes, and are wrong for a re-sliced body.
 void drop_body_digests(http::Fields& fields) {
   std::erase_if(fields, [](const http::Field& field) {
@@ -75,7 +80,7 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
   }
   const bool resliced = is_resliced(request, head);
   if (resliced) drop_body_digests(response.fields);
-  request.status = head.status;
+  announce_head(request, head.status);
   attempt.count_response(head.status);
   client.write_head(response, resliced ? http::BodyLength::chunked() : client_length(head));
   if (!attempt.exchange().body_ready()) client.flush();
@@ -135,7 +140,7 @@ net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
   auto& client = request.client;
   const http::ClientResponse response{
       head.status, client_fields(head, {attempt.worker().url(), request.request_id})};
-  request.status = head.status;
+  announce_head(request, head.status);
   const bool bodiless = head.length.kind == http::BodyLength::Kind::None;
   client.write_head(response,
                     bodiless ? http::BodyLength::none() : http::BodyLength::known(body.size()));

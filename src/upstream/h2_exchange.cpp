@@ -10,8 +10,8 @@ namespace {
 using http::BodyLength;
 using Kind = H2StreamEvent::Kind;
 
-/// A body that starts with no more than this travels with its request; all else is read where it lies, and
-/// waited for: that is what holds an upload back.
+/// A body that starts with no more than this travels with its request; all else is read where it
+/// lies, and waited for: that is what holds an upload back.
 constexpr std::size_t kCopiedBytes = 16 * 1024;
 /// How much is read before the stream is told, so that small events cost no message each.
 constexpr std::uint64_t kReportBytes = 64 * 1024;
@@ -213,8 +213,8 @@ void H2Exchange::abort(GatewayError why) noexcept {
 void H2Exchange::release() noexcept {
   const std::unique_ptr<H2Exchange> self(this);
   link_->exchange = nullptr;
-  // Of no effect on a stream that has ended, and it is not known here whether the worker has taken the
-  // whole request: a stream that is left open would use up the worker's limit.
+  // Of no effect on a stream that has ended, and it is not known here whether the worker has taken
+  // the whole request: a stream that is left open would use up the worker's limit.
   if (started_) hub_->run_at_home([hub = hub_, link = link_] { hub->cancel(link); });
 }
 

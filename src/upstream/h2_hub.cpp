@@ -88,8 +88,8 @@ void H2Hub::open_connection() {
 net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
   net::AbortSwitch abort;
   connecting_ = &abort;
-  auto connected = co_await connect_worker(home_, tls_, origin_, Offer::Http2,
-                                           settings_.connect_timeout, abort);
+  auto connected =
+      co_await connect_worker(home_, tls_, origin_, Offer::Http2, settings_.connect_timeout, abort);
   connecting_ = nullptr;
   opening_ = false;
   if (!connected) {

@@ -38,8 +38,8 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   // For its connections.
   void deliver(H2StreamEvent event);
   void capacity_changed();
-  /// The worker allows so many streams at a time. The least it has said counts for all connections: a
-  /// worker that lowers its limit means itself, not the connection it says so on.
+  /// The worker allows so many streams at a time. The least it has said counts for all connections:
+  /// a worker that lowers its limit means itself, not the connection it says so on.
   void limit_announced(std::size_t streams) noexcept { limit_ = std::min(limit_, streams); }
   [[nodiscard]] std::size_t stream_limit() const noexcept { return limit_; }
   void connection_ended(H2UpstreamConnection& connection);

@@ -8,8 +8,8 @@
 
 namespace smg::http {
 
-/// A response head of the gateway's making: what `ClientExchange::write_head` sends. Connection, framing
-/// and Date fields are the connection's own business and not among the fields.
+/// A response head of the gateway's making: what `ClientExchange::write_head` sends. Connection,
+/// framing and Date fields are the connection's own business and not among the fields.
 struct ClientResponse {
   int status = 200;
   Fields fields;
@@ -18,9 +18,10 @@ struct ClientResponse {
 /// One request of a client and our response to it, whatever the protocol version: the waist between
 /// connections and relays. Lives on one IoThread.
 ///
-/// The response goes through a bounded queue: `write_*` hand bytes to the kernel as far as it takes them
-/// and queue copies of the rest. Whoever writes asks `queue_full()` after each piece and waits when it is:
-/// that is the page's bounded channel of 32 chunks between the upstream reader and the client.
+/// The response goes through a bounded queue: `write_*` hand bytes to the kernel as far as it takes
+/// them and queue copies of the rest. Whoever writes asks `queue_full()` after each piece and waits
+/// when it is: that is the page's bounded channel of 32 chunks between the upstream reader and the
+/// client.
 class ClientExchange {
  public:
   static constexpr std::size_t kMaxQueuedChunks = 32;
@@ -30,9 +31,10 @@ class ClientExchange {
   [[nodiscard]] virtual const RequestHead& head() const noexcept = 0;
   [[nodiscard]] virtual net::IoThread& thread() noexcept = 0;
 
-  /// Reads the next body bytes into `into`, waiting for the client as long as it takes; 0 at the body's
-  /// end. Sends `100 Continue` first where the client waits for it. Errors: BodyAborted (the client left
-  /// in mid-body), BodyUnreadable (broken chunked coding), Aborted (after `cancel_read`).
+  /// Reads the next body bytes into `into`, waiting for the client as long as it takes; 0 at the
+  /// body's end. Sends `100 Continue` first where the client waits for it. Errors: BodyAborted (the
+  /// client left in mid-body), BodyUnreadable (broken chunked coding), Aborted (after
+  /// `cancel_read`).
   [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
 
   /// Body bytes are at hand, so that `read_body` will not wait.
@@ -48,7 +50,8 @@ class ClientExchange {
   virtual void write_head(const ClientResponse& response, BodyLength length) = 0;
   virtual void flush() = 0;
 
-  /// Writes body bytes; `last` completes the response. An empty piece that is not last does nothing.
+  /// Writes body bytes; `last` completes the response. An empty piece that is not last does
+  /// nothing.
   virtual void write_body(std::string_view bytes, bool last) = 0;
 
   [[nodiscard]] virtual bool queue_full() const noexcept = 0;
@@ -67,8 +70,8 @@ class ClientExchange {
   /// The client has left, or the exchange was cut off by `abort`.
   [[nodiscard]] virtual bool gone() const noexcept = 0;
 
-  /// Called once when that happens, from the event loop; replaces an earlier callback. Must not destroy
-  /// anything of the exchange.
+  /// Called once when that happens, from the event loop; replaces an earlier callback. Must not
+  /// destroy anything of the exchange.
   virtual void on_gone(std::function<void()> callback) = 0;
 
   /// Cuts the exchange off. Idempotent; pending waits end.
@@ -78,7 +81,8 @@ class ClientExchange {
   [[nodiscard]] virtual std::uint64_t bytes_sent() const noexcept = 0;
 };
 
-/// What a server connection calls for each request; returns when the response is written or given up.
+/// What a server connection calls for each request; returns when the response is written or given
+/// up.
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;

@@ -16,16 +16,16 @@ struct HeadLimits {
   std::size_t field_count = 100;
 };
 
-/// Where the head at the start of `bytes` ends, just behind its empty line; npos while it is not whole.
-/// `searched` bytes are known to hold no end. Lines may end with a bare LF (RFC 9112 2.2).
+/// Where the head at the start of `bytes` ends, just behind its empty line; npos while it is not
+/// whole. `searched` bytes are known to hold no end. Lines may end with a bare LF (RFC 9112 2.2).
 [[nodiscard]] std::size_t find_head_end(std::string_view bytes, std::size_t searched) noexcept;
 
-/// Fills `head` from `head.text`, one whole head with its empty line. Errors: BadRequest with status 400,
-/// 414, 431, 501 or 505; the connection is to be closed then (RFC 9112 2.2, 3, 5, 6.3).
+/// Fills `head` from `head.text`, one whole head with its empty line. Errors: BadRequest with
+/// status 400, 414, 431, 501 or 505; the connection is to be closed then (RFC 9112 2.2, 3, 5, 6.3).
 [[nodiscard]] Result<> parse_request_head(RequestHead& head, const HeadLimits& limits = {});
 
-/// Fills `head` from `head.text` likewise. `to_head_request`: the response answers a HEAD and has no body
-/// whatever its fields say. Errors: UpstreamConnect.
+/// Fills `head` from `head.text` likewise. `to_head_request`: the response answers a HEAD and has
+/// no body whatever its fields say. Errors: UpstreamConnect.
 [[nodiscard]] Result<> parse_response_head(ResponseHead& head, bool to_head_request,
                                            const HeadLimits& limits = {});
 

@@ -52,8 +52,8 @@ struct BodyLength {
   static BodyLength until_close() { return {Kind::UntilClose, 0}; }
 };
 
-/// A request's start line and fields. The views point into `text`, which the head owns: a head is moved
-/// or filled in place, never copied.
+/// A request's start line and fields. The views point into `text`, which the head owns: a head is
+/// moved or filled in place, never copied.
 struct RequestHead {
   RequestHead() = default;
   RequestHead(const RequestHead&) = delete;
@@ -63,10 +63,11 @@ struct RequestHead {
   Method method = Method::Other;
   std::string_view path;   ///< of the target, without query and fragment
   std::string_view query;  ///< of the target, without the question mark
-  int version = 11;       ///< 10, 11 or 20
+  int version = 11;        ///< 10, 11 or 20
   Fields fields;
 
-  std::optional<std::uint64_t> content_length;  ///< a valid Content-Length without Transfer-Encoding
+  std::optional<std::uint64_t>
+      content_length;  ///< a valid Content-Length without Transfer-Encoding
   bool chunked = false;
   bool keep_alive = true;
   bool expects_continue = false;

@@ -20,7 +20,8 @@ class FleetView {
   }
 
   /// Hands a new table to every thread, and takes it over at once on the calling one. Messages to a
-  /// thread keep their order, so a request that arrives after its sender saw the change finds it made.
+  /// thread keep their order, so a request that arrives after its sender saw the change finds it
+  /// made.
   void publish(const routing::WorkerTablePtr& table) {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       if (&threads_[i] == net::IoThread::current()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include <smg/config/gateway_config.hpp>
@@ -18,6 +19,8 @@ struct RequestContext {
   InferenceRoute route;
   std::string request_id;
   std::chrono::steady_clock::time_point started;
+  /// Called with the status of a worker's response just before its head goes to the client.
+  std::function<void(int)> head_goes_out{};
 
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;
