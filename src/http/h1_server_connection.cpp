@@ -189,7 +189,7 @@ net::Task<bool> H1ServerConnection::finish_exchange() {
     co_return false;
   }
   const bool unread = !body_ended_ || !input_.empty();
-  if (closes_ || draining_ || overrun_ || !body_ended_) {
+  if (closes_ || draining_ || !body_ended_) {
     if (unread) co_await close_in_stages();
     co_return false;
   }
@@ -278,22 +278,21 @@ void H1ServerConnection::watch_client() {
     if (stream_->peer_closed()) client_left();
     return;
   }
-  constexpr int kReadsPerTurn = 16;
-  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
+  // Behind a complete response, what comes is the next request: it is read when its turn comes.
+  while (!response_complete_ && input_.size() < kMaxPipelined) {
     const auto scratch = thread_.scratch().first(16 * 1024);
     const IoResult got = stream_->read(scratch);
     if (got.status == IoResult::Status::Done) {
-      // Reading goes on to see the client leave; what is too much is dropped, and the connection
-      // with it.
-      overrun_ = overrun_ || input_.size() >= kMaxPipelined;
-      if (!overrun_) input_.append(scratch.data(), got.bytes);
+      input_.append(scratch.data(), got.bytes);
     } else if (got.status == IoResult::Status::WouldBlock) {
-      break;
+      stream_->await_readable();
+      return;
     } else {
       return client_left();
     }
   }
-  stream_->await_readable();
+  // A client that pipelines more than is kept is watched for failure only.
+  if (!response_complete_) stream_->await_failure();
 }
 
 // ---- the request body ---------------------------------------------------------------------------

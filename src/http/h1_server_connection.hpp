@@ -97,8 +97,6 @@ class H1ServerConnection final : public ServerConnection,
   bool timed_out_ = false;
   bool timing_head_ = false;  ///< the timeout runs for a head, not for idleness
   bool head_begun_ = false;   ///< some byte of the next head has arrived
-  bool overrun_ =
-      false;  ///< more was pipelined than is kept: the connection ends behind this exchange
   bool read_cancelled_ = false;
 
   // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.
