@@ -10,9 +10,9 @@
 namespace smg::gateway {
 namespace {
 
-/// Large bodies are mapped and go back to the system when they are freed, instead of growing the
-/// heap.
-constexpr int kMapFromBytes = 256 * 1024;
+/// Large bodies, and the chunks queued for slow clients, are mapped: they go back to the system when
+/// they are freed, instead of growing the heap.
+constexpr int kMapFromBytes = 64 * 1024;
 
 sigset_t stop_signals() {
   sigset_t signals;

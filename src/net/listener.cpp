@@ -21,6 +21,8 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   /// Connections taken per wake-up: bounds the time away from the connections already there.
   static constexpr int kBatch = 10;
   static constexpr std::chrono::milliseconds kPause{100};
+  static constexpr std::chrono::seconds kWarnEvery{10};
+  TimePoint last_warning{};
 
   void wait() {
     acceptor.async_wait(asio::socket_base::wait_read,
@@ -56,7 +58,10 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   }
 
   void wait_for_resources() {
-    observability::log_warn("out of file descriptors, accepting pauses", {});
+    if (const auto now = Clock::now(); now - last_warning >= kWarnEvery) {
+      last_warning = now;
+      observability::log_warn("out of file descriptors, accepting pauses", {});
+    }
     pause.expires_after(kPause);
     pause.async_wait([self = shared_from_this()](const boost::system::error_code& ec) {
       if (!ec && self->acceptor.is_open()) self->take_batch();
