@@ -4,6 +4,15 @@ namespace smg::routing {
 
 using observability::CircuitState;
 
+CircuitBreaker::CircuitBreaker(const config::CircuitBreaker& settings,
+                               observability::WorkerSeries& series)
+    : settings_(settings), series_(series) {
+  // The series may still show what a former worker of the same URL came to.
+  series_.set_circuit_state(CircuitState::Closed);
+  set_failures(0);
+  set_successes(0);
+}
+
 std::optional<TimePoint> CircuitBreaker::reopens_at() const noexcept {
   if (state() != CircuitState::Open) return std::nullopt;
   return TimePoint(TimePoint::duration(opened_at_.load(std::memory_order_relaxed))) +

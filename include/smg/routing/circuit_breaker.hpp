@@ -34,8 +34,7 @@ class CircuitBreaker {
   };
 
   /// `series` shows the state and must outlive the breaker.
-  CircuitBreaker(const config::CircuitBreaker& settings, observability::WorkerSeries& series)
-      : settings_(settings), series_(series) {}
+  CircuitBreaker(const config::CircuitBreaker& settings, observability::WorkerSeries& series);
 
   /// Whether `admit` would say yes.
   [[nodiscard]] bool available(TimePoint now) const noexcept;
