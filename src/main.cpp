@@ -1,3 +1,5 @@
 #include <smg/cli/run.hpp>
 
-int main(int argc, char** argv) { return smg::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return smg::cli::run(argc, argv);
+}

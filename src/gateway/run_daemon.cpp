@@ -10,8 +10,8 @@
 namespace smg::gateway {
 namespace {
 
-/// Large bodies, and the chunks queued for slow clients, are mapped: they go back to the system when
-/// they are freed, instead of growing the heap.
+/// Large bodies, and the chunks queued for slow clients, are mapped: they go back to the system
+/// when they are freed, instead of growing the heap.
 constexpr int kMapFromBytes = 64 * 1024;
 
 sigset_t stop_signals() {

@@ -7,8 +7,8 @@
 
 namespace smg::relay {
 
-/// Inspects a text as if it had been collected from a client: with whatever stands behind it, up to the
-/// padding, left there as junk that must not be read as part of it.
+/// Inspects a text as if it had been collected from a client: with whatever stands behind it, up to
+/// the padding, left there as junk that must not be read as part of it.
 inline Result<BodyFields> inspect_body(InferenceRoute route, const std::string& text) {
   BodyBuffer body;
   const auto room = body.prepare(text.size() + kBodyPadding);

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/relay/json_oracle.hpp"
 #include "unit/relay/inspect_text.hpp"
+#include "unit/relay/json_oracle.hpp"
 
 namespace smg::relay {
 namespace {
