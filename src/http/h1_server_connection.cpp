@@ -4,6 +4,7 @@
 
 #include "http/http_date.hpp"
 #include <smg/http/h1_parser.hpp>
+#include <smg/http/wire_text.hpp>
 
 namespace smg::http {
 namespace {
@@ -19,20 +20,10 @@ constexpr std::uint64_t kLingerBytes = 8 * 1024 * 1024;
 /// What an HTTP/2 client starts with (RFC 9113 3.4); no HTTP/1 request does.
 constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-iovec piece_of(std::string_view bytes) noexcept {
-  return {const_cast<char*>(bytes.data()), bytes.size()};
-}
-
 std::size_t total_size(std::span<const iovec> pieces) noexcept {
   std::size_t total = 0;
   for (const iovec& piece : pieces) total += piece.iov_len;
   return total;
-}
-
-void append_number(std::string& out, std::uint64_t value, int base = 10) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, base).ptr;
-  out.append(digits, end);
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {

@@ -4,22 +4,15 @@
 #include <climits>
 
 #include <smg/http/h1_parser.hpp>
+#include <smg/http/wire_text.hpp>
 
 namespace smg::upstream {
 namespace {
 
+using http::append_number;
 using http::BodyLength;
+using http::piece_of;
 using net::IoResult;
-
-iovec piece_of(std::string_view bytes) noexcept {
-  return {const_cast<char*>(bytes.data()), bytes.size()};
-}
-
-void append_number(std::string& out, std::uint64_t value) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out.append(digits, end);
-}
 
 }  // namespace
 
