@@ -2,14 +2,13 @@
 
 #include <thread>
 
-#include <pthread.h>
-#include <signal.h>
 #include <simdjson.h>
 
 #include <smg/base/text.hpp>
 #include <smg/config/inference_route.hpp>
 #include <smg/http/server_shard.hpp>
 #include <smg/net/listener.hpp>
+#include <smg/net/thread.hpp>
 
 namespace smg::gateway {
 namespace {
@@ -259,7 +258,7 @@ EchoBackend::EchoBackend(unsigned workers) : state_(std::make_unique<State>()) {
       shard->take(descriptor);
     });
   }
-  state_->runner = std::thread([this] { state_->thread.run(); });
+  state_->runner = net::start_thread("smg-echo", [this] { state_->thread.run(); });
 }
 
 EchoBackend::~EchoBackend() {

@@ -1,7 +1,6 @@
 #include "gateway/ops_server.hpp"
 
-#include <pthread.h>
-#include <signal.h>
+#include <smg/net/thread.hpp>
 
 namespace smg::gateway {
 namespace {
@@ -98,13 +97,7 @@ OpsServer::~OpsServer() {
 }
 
 void OpsServer::start() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  runner_ = std::thread([this] { thread_.run(); });
-  pthread_setname_np(runner_.native_handle(), "smg-ops");
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  runner_ = net::start_thread("smg-ops", [this] { thread_.run(); });
 }
 
 void OpsServer::stop() {

@@ -21,26 +21,17 @@ void Deadline::disarm() noexcept {
 }
 
 void DeadlineQueue::advance(TimePoint now) {
-  announced_ = TimePoint::max();
   while (!heap_.empty() && heap_.front()->when_ <= now) {
     Deadline& due = *heap_.front();
     remove(due);
     due.expired_();
   }
-  announce();
-}
-
-void DeadlineQueue::announce() {
-  if (heap_.empty() || heap_.front()->when_ >= announced_) return;
-  announced_ = heap_.front()->when_;
-  if (wake_) wake_(announced_);
 }
 
 void DeadlineQueue::insert(Deadline& deadline) {
   heap_.push_back(&deadline);
   deadline.position_ = heap_.size() - 1;
   sift_up(deadline.position_);
-  announce();
 }
 
 void DeadlineQueue::remove(Deadline& deadline) noexcept {

@@ -1,11 +1,8 @@
-#include <pthread.h>
-#include <signal.h>
-
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include <smg/net/io_thread.hpp>
+#include <smg/net/thread.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::net {
@@ -13,37 +10,28 @@ namespace {
 
 thread_local IoThread* current_loop = nullptr;
 
+/// Handlers run between two looks at the sockets: bounds how long a chain of them keeps those
+/// waiting.
+constexpr int kHandlersPerTurn = 256;
+
+/// Deadlines are kept this late, so that a burst of them costs few wake-ups.
+constexpr std::chrono::milliseconds kDeadlineGrid{4};
+
 }  // namespace
-
-/// The loop's one timer, set for the earliest deadline, on a grid so that a burst of deadlines
-/// costs few wake-ups.
-struct IoThread::Timer {
-  static constexpr std::chrono::milliseconds kGrid{4};
-
-  asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor> timer;
-
-  void set(DeadlineQueue& queue, TimePoint when) {
-    timer.expires_at(when + kGrid);
-    timer.async_wait([&queue](const boost::system::error_code& ec) {
-      if (!ec) queue.advance(Clock::now());
-    });
-  }
-};
 
 IoThread::IoThread(unsigned index)
     : index_(index),
       context_(1),
       work_(asio::make_work_guard(context_)),
-      timer_(new Timer{decltype(Timer::timer)(context_.get_executor())}),
       scratch_(std::make_unique_for_overwrite<char[]>(kScratchBytes)),
-      tasks_(context_.get_executor()) {
-  deadlines_.on_earlier([this](TimePoint when) { timer_->set(deadlines_, when); });
-}
+      tasks_(context_.get_executor()),
+      resolver_(*this) {}
 
 IoThread::~IoThread() = default;
 
 void IoThread::post(std::function<void()> work) {
   asio::post(context_, std::move(work));
+  if (current_loop != this) poller_.wake();
 }
 
 IoThread* IoThread::current() noexcept {
@@ -52,21 +40,41 @@ IoThread* IoThread::current() noexcept {
 
 void IoThread::run() {
   current_loop = this;
-  for (;;) {
+  while (!stopping_) {
     try {
-      context_.run();
-      current_loop = nullptr;
-      return;
+      turn();
     } catch (const std::exception& e) {
       // Every flow reports its own failures; what arrives here is a bug, and no reason to stop
       // serving.
       observability::log_error("an event handler threw", {{"what", e.what()}});
     }
   }
+  current_loop = nullptr;
+}
+
+void IoThread::turn() {
+  poller_.expect_wake();
+  int handlers = 0;
+  while (handlers < kHandlersPerTurn && context_.poll_one() > 0) ++handlers;
+  const bool more = handlers == kHandlersPerTurn;
+  poller_.poll(more ? std::chrono::milliseconds(0) : until_next_deadline());
+  if (!deadlines_.empty() && deadlines_.earliest() + kDeadlineGrid <= deadlines_.now()) {
+    deadlines_.advance(deadlines_.now());
+  }
+}
+
+std::chrono::milliseconds IoThread::until_next_deadline() const {
+  using std::chrono::milliseconds;
+  if (deadlines_.empty()) return milliseconds(-1);
+  const auto left = deadlines_.earliest() + kDeadlineGrid - deadlines_.now();
+  // At most a day, for the poller takes no more than an int.
+  return std::clamp(std::chrono::ceil<milliseconds>(left), milliseconds(0),
+                    milliseconds(86'400'000));
 }
 
 void IoThread::stop() {
-  context_.stop();
+  stopping_ = true;
+  poller_.wake();
 }
 
 void IoThread::run_leftovers() {
@@ -92,17 +100,10 @@ IoThreads::~IoThreads() {
 }
 
 void IoThreads::start() {
-  // Signals belong to the main thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
   for (auto& loop : loops_) {
-    threads_.emplace_back([&loop = *loop] { loop.run(); });
-    const std::string name = "smg-io-" + std::to_string(loop->index());
-    pthread_setname_np(threads_.back().native_handle(), name.c_str());
+    threads_.push_back(
+        start_thread("smg-io-" + std::to_string(loop->index()), [&loop = *loop] { loop.run(); }));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void IoThreads::stop() {

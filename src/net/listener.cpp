@@ -1,90 +1,51 @@
 #include <cerrno>
 #include <stdexcept>
+#include <system_error>
 
+#include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <unistd.h>
 
 #include <smg/net/listener.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::net {
+namespace {
 
-struct Listener::State : std::enable_shared_from_this<Listener::State> {
-  explicit State(IoThread& thread) : acceptor(thread.executor()), pause(thread.executor()) {}
+/// Connections taken per wake-up: bounds the time away from the connections already there.
+constexpr int kBatch = 10;
+constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::seconds kWarnEvery{10};
 
-  asio::basic_socket_acceptor<asio::ip::tcp, Executor> acceptor;
-  asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor> pause;
-  Accepted accepted;
-
-  /// Connections taken per wake-up: bounds the time away from the connections already there.
-  static constexpr int kBatch = 10;
-  static constexpr std::chrono::milliseconds kPause{100};
-  static constexpr std::chrono::seconds kWarnEvery{10};
-  TimePoint last_warning{};
-
-  void wait() {
-    acceptor.async_wait(asio::socket_base::wait_read,
-                        [self = shared_from_this()](const boost::system::error_code& ec) {
-                          if (!ec) self->take_batch();
-                        });
+/// A listening socket; -1 with `errno` set.
+int listen_on(const Endpoint& endpoint) {
+  const int descriptor =
+      ::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return -1;
+  const int on = 1;
+  ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.size) ==
+          0 &&
+      ::listen(descriptor, kBacklog) == 0) {
+    return descriptor;
   }
+  const int why = errno;
+  ::close(descriptor);
+  errno = why;
+  return -1;
+}
 
-  void take_batch() {
-    for (int i = 0; i < kBatch; ++i) {
-      const int descriptor =
-          ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (descriptor >= 0) {
-        hand_over(descriptor);
-        if (!acceptor.is_open()) return;
-        continue;
-      }
-      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        return wait_for_resources();
-      }
-    }
-    wait();
-  }
-
-  void hand_over(int descriptor) {
-    try {
-      accepted(descriptor);
-    } catch (const std::exception& e) {
-      // One connection less; accepting goes on.
-      observability::log_error("an accepted connection could not be served", {{"what", e.what()}});
-    }
-  }
-
-  void wait_for_resources() {
-    if (const auto now = Clock::now(); now - last_warning >= kWarnEvery) {
-      last_warning = now;
-      observability::log_warn("out of file descriptors, accepting pauses", {});
-    }
-    pause.expires_after(kPause);
-    pause.async_wait([self = shared_from_this()](const boost::system::error_code& ec) {
-      if (!ec && self->acceptor.is_open()) self->take_batch();
-    });
-  }
-};
+}  // namespace
 
 Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port)
-    : state_(std::make_shared<State>(thread)) {
+    : thread_(thread), pause_(thread.deadlines(), [this] { take_batch(); }) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  auto& acceptor = state_->acceptor;
-  try {
-    const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host);
-    const asio::ip::tcp::endpoint endpoint(address, port);
-    acceptor.open(endpoint.protocol());
-    acceptor.set_option(asio::socket_base::reuse_address(true));
-    acceptor.bind(endpoint);
-    acceptor.native_non_blocking(true);
-    acceptor.listen(4096);
-  } catch (const boost::system::system_error& e) {
-    throw std::runtime_error("cannot listen on " + host + ":" + std::to_string(port) + ": " +
-                             e.code().message());
-  }
+  const auto endpoint = literal_endpoint(bracketed ? host.substr(1, host.size() - 2) : host, port);
+  const std::string refusal = "cannot listen on " + host + ":" + std::to_string(port) + ": ";
+  if (!endpoint) throw std::runtime_error(refusal + "not an IP address");
+  descriptor_ = listen_on(*endpoint);
+  if (descriptor_ < 0) throw std::runtime_error(refusal + std::generic_category().message(errno));
 }
 
 Listener::~Listener() {
@@ -92,18 +53,66 @@ Listener::~Listener() {
 }
 
 void Listener::start(Accepted accepted) {
-  state_->accepted = std::move(accepted);
-  state_->wait();
+  accepted_ = std::move(accepted);
+  wait();
+}
+
+void Listener::wait() {
+  // Without the edge flag: connections that a batch leaves over are announced again.
+  if (!thread_.poller().add(descriptor_, EPOLLIN, *this)) wait_for_resources();
+}
+
+void Listener::on_events(std::uint32_t) {
+  take_batch();
+}
+
+void Listener::take_batch() {
+  for (int i = 0; i < kBatch; ++i) {
+    const int taken = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (taken >= 0) {
+      hand_over(taken);
+      if (descriptor_ < 0) return;
+      continue;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return wait_for_resources();
+    }
+  }
+  if (std::exchange(paused_, false)) wait();
+}
+
+void Listener::hand_over(int descriptor) {
+  try {
+    accepted_(descriptor);
+  } catch (const std::exception& e) {
+    // One connection less; accepting goes on.
+    observability::log_error("an accepted connection could not be served", {{"what", e.what()}});
+  }
+}
+
+void Listener::wait_for_resources() {
+  if (const auto now = Clock::now(); now - last_warning_ >= kWarnEvery) {
+    last_warning_ = now;
+    observability::log_warn("out of file descriptors, accepting pauses", {});
+  }
+  if (!std::exchange(paused_, true)) thread_.poller().remove(descriptor_, *this);
+  pause_.arm(kPause);
 }
 
 void Listener::close() {
-  boost::system::error_code ignored;
-  state_->acceptor.close(ignored);
-  state_->pause.cancel();
+  if (descriptor_ < 0) return;
+  pause_.disarm();
+  thread_.poller().forget(*this);
+  ::close(std::exchange(descriptor_, -1));
 }
 
 std::uint16_t Listener::port() const {
-  return state_->acceptor.local_endpoint().port();
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
 }  // namespace smg::net

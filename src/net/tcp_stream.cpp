@@ -1,21 +1,17 @@
 #include <cerrno>
+#include <system_error>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include <smg/net/tcp_stream.hpp>
 
 namespace smg::net {
 namespace {
-
-using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<Executor>{});
 
 void set_no_delay(int descriptor) noexcept {
   const int on = 1;
@@ -28,117 +24,179 @@ IoResult outcome(ssize_t n) noexcept {
   return {IoResult::Status::Failed, 0, errno};
 }
 
-/// What pending waits share with the stream: they may end after it is gone.
-struct SocketState {
-  explicit SocketState(Socket s) : socket(std::move(s)) {}
-  Socket socket;
-  StreamObserver* observer = nullptr;
-  bool awaiting_read = false;
-  bool awaiting_write = false;
-  bool awaiting_failure = false;
-};
+std::size_t size_of(std::span<const iovec> pieces) noexcept {
+  std::size_t size = 0;
+  for (const iovec& piece : pieces) size += piece.iov_len;
+  return size;
+}
 
-class TcpStream final : public ByteStream {
+/// Remembers the edges that the poller reports: what is known not to be possible is not tried, and
+/// asking for readiness costs nothing.
+class TcpStream final : public ByteStream, private Watched {
  public:
-  explicit TcpStream(Socket socket) : state_(std::make_shared<SocketState>(std::move(socket))) {
-    boost::system::error_code ignored;
-    state_->socket.native_non_blocking(true, ignored);
-    set_no_delay(state_->socket.native_handle());
+  /// Takes over the descriptor. `connected`: not still connecting.
+  TcpStream(IoThread& thread, int descriptor, bool connected) noexcept
+      : poller_(thread.poller()), descriptor_(descriptor), writable_(connected) {}
+
+  ~TcpStream() override {
+    if (destroyed_ != nullptr) *destroyed_ = true;
+    close();
   }
 
-  ~TcpStream() override { close(); }
+  /// False: the poller does not take the descriptor.
+  [[nodiscard]] bool watch() noexcept {
+    return poller_.add(descriptor_, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, *this);
+  }
 
-  void observe(StreamObserver* observer) noexcept override { state_->observer = observer; }
+  void observe(StreamObserver* observer) noexcept override { observer_ = observer; }
 
   IoResult read(std::span<char> into) noexcept override {
+    if (!readable_) return {IoResult::Status::WouldBlock, 0, 0};
     ssize_t n = 0;
     do {
-      n = ::recv(state_->socket.native_handle(), into.data(), into.size(), 0);
+      n = ::recv(descriptor_, into.data(), into.size(), 0);
     } while (n < 0 && errno == EINTR);
     if (n == 0 && !into.empty()) return {IoResult::Status::End, 0, 0};
-    return outcome(n);
+    const IoResult result = outcome(n);
+    // A read that is not full took all there was; only an end or a failure may stand behind it.
+    if (result.status == IoResult::Status::WouldBlock ||
+        (result.bytes < into.size() && !ending_ && result.status == IoResult::Status::Done)) {
+      readable_ = false;
+    }
+    return result;
   }
 
   IoResult write(std::span<const iovec> from) noexcept override {
+    if (!writable_) return {IoResult::Status::WouldBlock, 0, 0};
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(from.data());
     message.msg_iovlen = from.size();
     ssize_t n = 0;
     do {
-      n = ::sendmsg(state_->socket.native_handle(), &message, MSG_NOSIGNAL);
+      n = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
-    return outcome(n);
+    const IoResult result = outcome(n);
+    if (result.status == IoResult::Status::WouldBlock ||
+        (result.status == IoResult::Status::Done && result.bytes < size_of(from))) {
+      writable_ = false;
+    }
+    return result;
   }
 
   void await_readable() override {
-    if (std::exchange(state_->awaiting_read, true)) return;
-    state_->socket.async_wait(Socket::wait_read,
-                              [state = state_](const boost::system::error_code& ec) {
-                                state->awaiting_read = false;
-                                if (ec != asio::error::operation_aborted && state->observer) {
-                                  state->observer->on_readable();
-                                }
-                              });
+    read_awaited_ = true;
+    if (readable_) tell_later();
   }
 
   void await_writable() override {
-    if (std::exchange(state_->awaiting_write, true)) return;
-    state_->socket.async_wait(Socket::wait_write,
-                              [state = state_](const boost::system::error_code& ec) {
-                                state->awaiting_write = false;
-                                if (ec != asio::error::operation_aborted && state->observer) {
-                                  state->observer->on_writable();
-                                }
-                              });
+    write_awaited_ = true;
+    if (writable_) tell_later();
   }
 
   void await_failure() override {
-    if (std::exchange(state_->awaiting_failure, true)) return;
-    state_->socket.async_wait(Socket::wait_error,
-                              [state = state_](const boost::system::error_code& ec) {
-                                state->awaiting_failure = false;
-                                if (ec != asio::error::operation_aborted && state->observer) {
-                                  state->observer->on_readable();
-                                }
-                              });
+    failure_awaited_ = true;
+    if (failed_) tell_later();
+  }
+
+  bool quiet() noexcept override {
+    char byte = 0;
+    const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    // The poller may not have said so yet.
+    readable_ = true;
+    return false;
   }
 
   bool peer_closed() noexcept override {
-    pollfd failure{state_->socket.native_handle(), 0, 0};
+    pollfd failure{descriptor_, 0, 0};
     if (::poll(&failure, 1, 0) == 1 && (failure.revents & (POLLERR | POLLHUP)) != 0) return true;
     char byte = 0;
-    const ssize_t n = ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   }
 
-  void shutdown_write() noexcept override { ::shutdown(state_->socket.native_handle(), SHUT_WR); }
+  void shutdown_write() noexcept override { ::shutdown(descriptor_, SHUT_WR); }
 
   void close() noexcept override {
-    state_->observer = nullptr;
-    boost::system::error_code ignored;
-    state_->socket.close(ignored);
+    observer_ = nullptr;
+    if (descriptor_ < 0) return;
+    poller_.forget(*this);
+    ::close(std::exchange(descriptor_, -1));
   }
 
   void reset_on_close() noexcept override {
     const linger at_once{1, 0};
-    ::setsockopt(state_->socket.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
 
   int release() noexcept override {
-    state_->observer = nullptr;
-    try {
-      return state_->socket.release();
-    } catch (const boost::system::system_error&) {
-      return -1;
-    }
+    observer_ = nullptr;
+    if (descriptor_ >= 0) poller_.remove(descriptor_, *this);
+    return std::exchange(descriptor_, -1);
+  }
+
+  /// 0, or the errno value with which the attempt to connect ended.
+  [[nodiscard]] int connect_failure() const noexcept {
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &failure, &size);
+    return failure;
   }
 
  private:
-  std::shared_ptr<SocketState> state_;
+  void on_events(std::uint32_t events) override {
+    constexpr std::uint32_t kFailed = EPOLLERR | EPOLLHUP;
+    if ((events & kFailed) != 0) failed_ = true;
+    if ((events & (kFailed | EPOLLRDHUP)) != 0) ending_ = true;
+    if ((events & (kFailed | EPOLLRDHUP | EPOLLIN)) != 0) readable_ = true;
+    if ((events & (kFailed | EPOLLOUT)) != 0) writable_ = true;
+    if (events == 0) told_later_ = false;
+    if (writable_ && std::exchange(write_awaited_, false) && !tell_writable()) return;
+    const bool read_due = readable_ && read_awaited_;
+    const bool failure_due = failed_ && failure_awaited_;
+    if (!read_due && !failure_due) return;
+    if (read_due) read_awaited_ = false;
+    if (failure_due) failure_awaited_ = false;
+    if (observer_ != nullptr) observer_->on_readable();
+  }
+
+  /// False: the observer destroyed this stream.
+  bool tell_writable() {
+    if (observer_ == nullptr) return true;
+    bool destroyed = false;
+    destroyed_ = &destroyed;
+    struct Told {
+      TcpStream& stream;
+      const bool& destroyed;
+      ~Told() {
+        if (!destroyed) stream.destroyed_ = nullptr;
+      }
+    } const told{*this, destroyed};
+    observer_->on_writable();
+    return !destroyed;
+  }
+
+  /// What is possible already is told from the loop, never from within a method of the stream.
+  void tell_later() {
+    if (descriptor_ >= 0 && !std::exchange(told_later_, true)) poller_.defer(*this);
+  }
+
+  Poller& poller_;
+  StreamObserver* observer_ = nullptr;
+  bool* destroyed_ = nullptr;  ///< set while the observer is being told
+  int descriptor_;
+  bool readable_ = true;
+  bool writable_;
+  bool ending_ = false;  ///< an end or a failure is there, perhaps behind unread bytes
+  bool failed_ = false;
+  bool read_awaited_ = false;
+  bool write_awaited_ = false;
+  bool failure_awaited_ = false;
+  bool told_later_ = false;
 };
 
-GatewayError connect_error(const boost::system::error_code& ec) {
-  switch (ec.value()) {
+GatewayError connect_error(int failure) {
+  switch (failure) {
     case EMFILE:
     case ENFILE:
     case ENOBUFS:
@@ -147,61 +205,84 @@ GatewayError connect_error(const boost::system::error_code& ec) {
       return fail(ErrorCode::LocalResources, "The gateway has run out of sockets");
     case ETIMEDOUT: return fail(ErrorCode::UpstreamTimeout, "Timed out connecting to the worker");
     default:
-      return fail(ErrorCode::UpstreamConnect, "Failed to connect to the worker: " + ec.message());
+      return fail(ErrorCode::UpstreamConnect,
+                  "Failed to connect to the worker: " + std::generic_category().message(failure));
   }
 }
 
-/// Shared by the connecting coroutine and whatever may give it up: a deadline or an abort.
-struct ConnectAttempt {
-  explicit ConnectAttempt(IoThread& thread)
-      : resolver(thread.executor()), socket(thread.executor()) {}
-  asio::ip::basic_resolver<asio::ip::tcp, Executor> resolver;
-  Socket socket;
-  bool timed_out = false;
-  bool given_up = false;
-
-  void cancel() {
-    given_up = true;
-    boost::system::error_code ignored;
-    resolver.cancel();
-    socket.close(ignored);
+/// Wakes the connecting coroutine: for the socket, the resolver, a deadline or an abort.
+struct ConnectAttempt final : StreamObserver {
+  explicit ConnectAttempt(IoThread& on) : thread(on), gate(on.executor()) {}
+  void on_readable() override {}
+  void on_writable() override {
+    answered = true;
+    gate.open_and_resume();
   }
+  void give_up() {
+    given_up = true;
+    gate.open();
+  }
+
+  IoThread& thread;
+  Gate gate;
+  bool answered = false;
+  bool given_up = false;
 };
 
-Task<Result<std::vector<asio::ip::tcp::endpoint>>> resolve(ConnectAttempt& attempt,
-                                                           const std::string& host,
-                                                           std::uint16_t port) {
-  std::vector<asio::ip::tcp::endpoint> endpoints;
-  boost::system::error_code not_literal;
-  const auto address = asio::ip::make_address(host, not_literal);
-  if (!not_literal) {
-    endpoints.emplace_back(address, port);
-    co_return endpoints;
+Task<Result<std::vector<Endpoint>>> resolve(ConnectAttempt& attempt, const std::string& host,
+                                            std::uint16_t port) {
+  if (const auto literal = literal_endpoint(host, port)) co_return std::vector{*literal};
+  // The answer may come when the attempt is long over.
+  struct Reply {
+    explicit Reply(ConnectAttempt& of) : asker(&of) {}
+    ConnectAttempt* asker;
+    std::optional<Result<std::vector<Endpoint>>> endpoints;
+  };
+  const auto reply = std::make_shared<Reply>(attempt);
+  attempt.thread.resolver().resolve(host, port, [reply](Result<std::vector<Endpoint>> endpoints) {
+    reply->endpoints = std::move(endpoints);
+    if (reply->asker != nullptr) reply->asker->gate.open();
+  });
+  while (!reply->endpoints && !attempt.given_up) co_await attempt.gate.wait();
+  reply->asker = nullptr;
+  if (!reply->endpoints) co_return fail(ErrorCode::Aborted);
+  co_return std::move(*reply->endpoints);
+}
+
+/// 0 with `stream` set, or an errno value.
+Task<int> connect_one(ConnectAttempt& attempt, const Endpoint& endpoint,
+                      std::unique_ptr<ByteStream>& connected) {
+  const int descriptor =
+      ::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) co_return errno;
+  const auto* address = reinterpret_cast<const sockaddr*>(&endpoint.address);
+  const bool at_once = ::connect(descriptor, address, endpoint.size) == 0;
+  const int why = at_once ? 0 : errno;
+  auto stream = std::make_unique<TcpStream>(attempt.thread, descriptor, at_once);
+  if (!at_once && why != EINPROGRESS) co_return why;
+  set_no_delay(descriptor);
+  if (!stream->watch()) co_return errno;
+  if (!at_once) {
+    stream->observe(&attempt);
+    stream->await_writable();
+    attempt.answered = false;
+    while (!attempt.answered && !attempt.given_up) co_await attempt.gate.wait();
+    stream->observe(nullptr);
+    if (attempt.given_up) co_return ECANCELED;
+    if (const int failure = stream->connect_failure(); failure != 0) co_return failure;
   }
-  const std::string service = std::to_string(port);
-  auto [ec, found] = co_await attempt.resolver.async_resolve(
-      host, service, asio::ip::resolver_base::numeric_service, kAwait);
-  if (ec) {
-    co_return fail(ErrorCode::UpstreamConnect,
-                   "Failed to resolve the worker's host: " + ec.message());
-  }
-  for (const auto& entry : found) endpoints.push_back(entry.endpoint());
-  co_return endpoints;
+  connected = std::move(stream);
+  co_return 0;
 }
 
 /// Connects to the first endpoint that answers.
-Task<Result<>> connect_first(ConnectAttempt& attempt,
-                             const std::vector<asio::ip::tcp::endpoint>& endpoints) {
-  boost::system::error_code last = asio::error::host_not_found;
+Task<Result<std::unique_ptr<ByteStream>>> connect_first(ConnectAttempt& attempt,
+                                                        const std::vector<Endpoint>& endpoints) {
+  int last = EHOSTUNREACH;
+  std::unique_ptr<ByteStream> stream;
   for (const auto& endpoint : endpoints) {
-    boost::system::error_code ec;
-    attempt.socket.close(ec);
-    attempt.socket.open(endpoint.protocol(), ec);
-    if (ec) co_return connect_error(ec);
-    auto [failed] = co_await attempt.socket.async_connect(endpoint, kAwait);
-    if (!failed) co_return Result<>();
-    last = failed;
-    // Giving up may meet a failure already on its way: the next endpoint would be tried unguarded.
+    last = co_await connect_one(attempt, endpoint, stream);
+    if (last == 0) co_return stream;
     if (attempt.given_up) break;
   }
   co_return connect_error(last);
@@ -210,18 +291,12 @@ Task<Result<>> connect_first(ConnectAttempt& attempt,
 }  // namespace
 
 std::unique_ptr<ByteStream> adopt_tcp(IoThread& thread, int descriptor) {
-  Socket socket(thread.executor());
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-  boost::system::error_code ec;
-  socket.assign(address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(),
-                descriptor, ec);
-  if (ec) {
-    ::close(descriptor);
-    return nullptr;
-  }
-  return std::make_unique<TcpStream>(std::move(socket));
+  const int on = 1;
+  ::ioctl(descriptor, FIONBIO, &on);
+  set_no_delay(descriptor);
+  auto stream = std::make_unique<TcpStream>(thread, descriptor, true);
+  if (!stream->watch()) return nullptr;
+  return stream;
 }
 
 Task<Result<std::unique_ptr<ByteStream>>> connect_tcp(IoThread& thread, std::string host,
@@ -229,24 +304,26 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_tcp(IoThread& thread, std::str
                                                       AbortSwitch& abort) {
   if (abort.aborted()) co_return fail(ErrorCode::Aborted);
   ConnectAttempt attempt(thread);
-  Deadline deadline(thread.deadlines(), [&attempt] {
-    attempt.timed_out = true;
-    attempt.cancel();
+  bool timed_out = false;
+  Deadline deadline(thread.deadlines(), [&] {
+    timed_out = true;
+    attempt.give_up();
   });
   deadline.arm(timeout);
-  abort.set([&attempt] { attempt.cancel(); });
+  abort.set([&attempt] { attempt.give_up(); });
   auto endpoints = co_await resolve(attempt, host, port);
-  Result<> connected = endpoints ? Result<>() : Result<>(endpoints.error());
-  if (endpoints && !attempt.given_up) {
+  Result<std::unique_ptr<ByteStream>> connected = fail(ErrorCode::Aborted);
+  if (!endpoints) {
+    connected = endpoints.error();
+  } else if (!attempt.given_up) {
     connected = co_await connect_first(attempt, *endpoints);
   }
   abort.clear();
   if (abort.aborted()) co_return fail(ErrorCode::Aborted);
-  if (attempt.timed_out) {
+  if (timed_out) {
     co_return fail(ErrorCode::UpstreamTimeout, "Timed out connecting to the worker");
   }
-  if (!connected) co_return connected.error();
-  co_return std::unique_ptr<ByteStream>(std::make_unique<TcpStream>(std::move(attempt.socket)));
+  co_return connected;
 }
 
 }  // namespace smg::net

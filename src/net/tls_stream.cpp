@@ -171,6 +171,14 @@ void TlsStream::await_writable() {
   below_->await_writable();
 }
 
+bool TlsStream::quiet() noexcept {
+  if (failed_ || SSL_pending(ssl_.get()) != 0) return false;
+  if (below_->quiet()) return true;
+  // It may be no more than a session ticket.
+  char byte = 0;
+  return read({&byte, 1}).status == Status::WouldBlock;
+}
+
 bool TlsStream::peer_closed() noexcept {
   return SSL_pending(ssl_.get()) == 0 && below_->peer_closed();
 }

@@ -35,6 +35,7 @@ class TlsStream final : public ByteStream, private StreamObserver {
   void await_readable() override;
   void await_writable() override;
   void await_failure() override { below_->await_failure(); }
+  bool quiet() noexcept override;
   bool peer_closed() noexcept override;
   void shutdown_write() noexcept override;
   void close() noexcept override;

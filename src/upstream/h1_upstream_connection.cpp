@@ -54,8 +54,7 @@ void H1UpstreamConnection::become_idle(config::Seconds idle_timeout) {
 }
 
 bool H1UpstreamConnection::is_quiet() noexcept {
-  char byte = 0;
-  return stream_->read({&byte, 1}).status == IoResult::Status::WouldBlock;
+  return stream_->quiet();
 }
 
 bool H1UpstreamConnection::reusable() const noexcept {

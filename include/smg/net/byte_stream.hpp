@@ -51,6 +51,10 @@ class ByteStream {
   /// failure. Stays asked for. Idempotent.
   virtual void await_failure() = 0;
 
+  /// Whether nothing at all has come for a reader: no byte, no end, no failure. Asks the kernel,
+  /// which knows more than was announced.
+  [[nodiscard]] virtual bool quiet() noexcept = 0;
+
   /// Whether the stream has failed, or the peer has closed it and all its bytes have been read.
   [[nodiscard]] virtual bool peer_closed() noexcept = 0;
 

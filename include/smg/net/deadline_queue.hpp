@@ -43,7 +43,7 @@ class Deadline {
 };
 
 /// The timeouts of one IoThread in a binary heap: arming and disarming is a handful of moves and no
-/// system call. It knows no timer: `advance` is called by the thread's one timer, or by a test.
+/// system call. It knows no timer: `advance` is called by the thread's loop, or by a test.
 class DeadlineQueue {
  public:
   using NowFunction = TimePoint (*)();
@@ -52,11 +52,11 @@ class DeadlineQueue {
   DeadlineQueue(const DeadlineQueue&) = delete;
   DeadlineQueue& operator=(const DeadlineQueue&) = delete;
 
-  /// Called when the earliest deadline moves to before the moment last announced here.
-  void on_earlier(std::function<void(TimePoint)> wake) { wake_ = std::move(wake); }
-
-  /// Runs everything due at `now`; announces the next deadline, if any.
+  /// Runs everything due at `now`.
   void advance(TimePoint now);
+
+  /// The next deadline; there must be one.
+  [[nodiscard]] TimePoint earliest() const noexcept { return heap_.front()->when_; }
 
   [[nodiscard]] TimePoint now() const { return now_(); }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
@@ -68,11 +68,8 @@ class DeadlineQueue {
   void place(std::size_t position, Deadline* deadline) noexcept;
   void sift_up(std::size_t position) noexcept;
   void sift_down(std::size_t position) noexcept;
-  void announce();
 
   NowFunction now_;
-  std::function<void(TimePoint)> wake_;
-  TimePoint announced_ = TimePoint::max();
   std::vector<Deadline*> heap_;
 };
 

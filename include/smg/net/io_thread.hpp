@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -10,12 +11,16 @@
 
 #include <smg/net/asio.hpp>
 #include <smg/net/deadline_queue.hpp>
+#include <smg/net/poller.hpp>
+#include <smg/net/resolver.hpp>
 #include <smg/net/task_group.hpp>
 
 namespace smg::net {
 
-/// One event loop and what belongs to it. All members but `post` are used on the loop's own thread
-/// (or before it starts). Connections never leave the thread they were given to.
+/// One event loop and what belongs to it: Asio's queue of handlers and coroutines, the poller that
+/// takes the place of Asio's reactor (docs/architecture.md says why), and the deadlines. All
+/// members but `post` and `stop` are used on the loop's own thread (or before it starts).
+/// Connections never leave the thread they were given to.
 class IoThread {
  public:
   explicit IoThread(unsigned index);
@@ -30,7 +35,8 @@ class IoThread {
   void post(std::function<void()> work);
 
   [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
-  [[nodiscard]] asio::io_context& context() noexcept { return context_; }
+  [[nodiscard]] Poller& poller() noexcept { return poller_; }
+  [[nodiscard]] Resolver& resolver() noexcept { return resolver_; }
   [[nodiscard]] DeadlineQueue& deadlines() noexcept { return deadlines_; }
   [[nodiscard]] unsigned index() const noexcept { return index_; }
 
@@ -52,15 +58,18 @@ class IoThread {
   void run_leftovers();
 
  private:
-  struct Timer;
+  void turn();
+  [[nodiscard]] std::chrono::milliseconds until_next_deadline() const;
 
   unsigned index_;
   asio::io_context context_;
-  asio::executor_work_guard<Executor> work_;
+  asio::executor_work_guard<Executor> work_;  ///< without work a context stops
+  Poller poller_;
   DeadlineQueue deadlines_;
-  std::unique_ptr<Timer> timer_;
+  std::atomic<bool> stopping_{false};
   std::unique_ptr<char[]> scratch_;
   TaskGroup tasks_;
+  Resolver resolver_;
 };
 
 /// Suspends for `duration`, or until `gate` is opened by somebody else.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include <smg/net/io_thread.hpp>
@@ -10,7 +9,7 @@ namespace smg::net {
 
 /// A listening TCP socket on one IoThread. Accepting survives running out of descriptors: it pauses
 /// for a moment and goes on (ruling 30).
-class Listener {
+class Listener final : private Watched {
  public:
   /// Receives each accepted descriptor, on the listener's thread; must take it over or close it.
   using Accepted = std::function<void(int descriptor)>;
@@ -19,6 +18,8 @@ class Listener {
   /// literal, with or without brackets.
   Listener(IoThread& thread, const std::string& host, std::uint16_t port);
   ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
 
   /// Starts accepting. On the listener's thread or before it runs.
   void start(Accepted accepted);
@@ -30,8 +31,18 @@ class Listener {
   [[nodiscard]] std::uint16_t port() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  void on_events(std::uint32_t events) override;
+  void wait();
+  void take_batch();
+  void hand_over(int descriptor);
+  void wait_for_resources();
+
+  IoThread& thread_;
+  int descriptor_ = -1;
+  Accepted accepted_;
+  Deadline pause_;
+  bool paused_ = false;
+  TimePoint last_warning_{};
 };
 
 }  // namespace smg::net

@@ -229,6 +229,53 @@ TEST_F(StreamTest, EndsWhenThePeerSendsItsEnd) {
   EXPECT_EQ(read(bytes).status, Status::End);
 }
 
+/// The stream hears of bytes and of what ended it in one go, and must not forget the latter.
+class EndBehindBytesTest : public StreamTest {
+ protected:
+  void send_and(const std::function<void()>& end) {
+    std::string none(10, '\0');
+    ASSERT_EQ(read(none).status, Status::WouldBlock);
+    // On the loop itself, which therefore cannot look at the socket in between.
+    test::call_on(loop(), [&] {
+      stream->await_readable();
+      peer.send("ab");
+      end();
+    });
+    observer.readable.get_future().get();
+    observer.readable = {};
+    std::string bytes(10, '\0');
+    ASSERT_EQ(read(bytes).status, Status::Done);
+    EXPECT_EQ(bytes, "ab");
+    await_readable();
+  }
+};
+
+TEST_F(EndBehindBytesTest, TheEndIsAnnounced) {
+  send_and([this] { peer.finish_sending(); });
+  std::string bytes(10, '\0');
+  EXPECT_EQ(read(bytes).status, Status::End);
+}
+
+TEST_F(EndBehindBytesTest, AFailureIsAnnounced) {
+  send_and([this] { peer.reset(); });
+  std::string bytes(10, '\0');
+  EXPECT_EQ(read(bytes).status, Status::Failed);
+}
+
+TEST_F(StreamTest, QuietAsksTheKernel) {
+  const auto quiet = [this] { return test::call_on(loop(), [this] { return stream->quiet(); }); };
+  std::string bytes(10, '\0');
+  ASSERT_EQ(read(bytes).status, Status::WouldBlock);
+  EXPECT_TRUE(quiet());
+  const bool at_once = test::call_on(loop(), [this] {
+    peer.send("x");
+    return stream->quiet();
+  });
+  EXPECT_FALSE(at_once) << "the loop has not looked at the socket yet";
+  bytes.resize(10);
+  EXPECT_EQ(read(bytes).bytes, 1U);
+}
+
 TEST_F(StreamTest, FailsWhenThePeerResets) {
   peer.reset();
   await_readable();
