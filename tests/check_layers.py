@@ -24,7 +24,7 @@ THIRD_PARTY: list[tuple[str, set[str]]] = [
     ("fmt/", {"observability"}),
     ("nghttp2/", {"http"}),
     ("xxhash.h", {"routing"}),
-    ("openssl/", {"net"}),
+    ("openssl/", {"net", "control"}),
     ("boost/beast", set()),
     ("boost/asio", {"net"}),
 ]

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <sstream>
@@ -219,6 +220,17 @@ void check_admission(const Admission& admission, Findings& out) {
   }
 }
 
+/// A key becomes part of a field line, where a blank would end it.
+bool can_be_presented(std::string_view key) {
+  return std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void check_access(const Access& access, Findings& out) {
+  if (!can_be_presented(access.api_key)) {
+    out.add("--api-key", "(not shown)", "Must be printable ASCII without blanks");
+  }
+}
+
 void check_boundaries(const std::vector<std::uint64_t>& boundaries, Findings& out) {
   constexpr std::string_view kFlag = "--cache-boundaries";
   if (!boundaries.empty() && boundaries.front() == 0) out.add(kFlag, "0", "Must be > 0");
@@ -321,6 +333,7 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_health(config.health, out);
   check_fleet(config.fleet, built_in_workers, out);
   check_admission(config.admission, out);
+  check_access(config.access, out);
   if (config.fleet.policy == "cache_aware") check_cache_aware(config.cache_aware, out);
   if (config.fleet.policy == "prefix_hash") {
     check_boundaries(config.cache_aware.boundaries, out);

@@ -15,20 +15,20 @@ constexpr std::string_view kOneWorker = "/workers/{worker_id}";
 constexpr std::string_view kOneWorkerPrefix = "/workers/";
 constexpr std::uint64_t kProxyLimit = 64 * 1024 * 1024;
 
-/// Path or template, Allow, probe, body, open.
+/// Path or template, Allow, probe, body. Which keys they ask for is in route_class.cpp.
 constexpr std::array<AdminRoute, 12> kRoutes{{
-    {"/liveness", "GET,HEAD", true, false, true},
-    {"/health", "GET,HEAD", true, false, true},
-    {"/readiness", "GET,HEAD", true, false, true},
-    {"/v1/models", "GET,HEAD", false, false, true},
-    {"/get_model_info", "GET,HEAD", false, false, true},
-    {"/get_server_info", "GET,HEAD", false, false, true},
-    {"/health_generate", "GET,HEAD", false, false, true},
-    {"/engine_metrics", "GET,HEAD", false, false, true},
-    {"/workers", "GET,HEAD,POST", false, true, false},
-    {kOneWorker, "GET,HEAD,PUT,PATCH,DELETE", false, true, false},
-    {"/flush_cache", "POST", false, true, false},
-    {"/get_loads", "GET,HEAD", false, false, false},
+    {"/liveness", "GET,HEAD", true, false},
+    {"/health", "GET,HEAD", true, false},
+    {"/readiness", "GET,HEAD", true, false},
+    {"/v1/models", "GET,HEAD", false, false},
+    {"/get_model_info", "GET,HEAD", false, false},
+    {"/get_server_info", "GET,HEAD", false, false},
+    {"/health_generate", "GET,HEAD", false, false},
+    {"/engine_metrics", "GET,HEAD", false, false},
+    {"/workers", "GET,HEAD,POST", false, true},
+    {kOneWorker, "GET,HEAD,PUT,PATCH,DELETE", false, true},
+    {"/flush_cache", "POST", false, true},
+    {"/get_loads", "GET,HEAD", false, false},
 }};
 
 bool matches(const AdminRoute& route, std::string_view path) {

@@ -165,6 +165,10 @@ config::Health health_settings(const WorkerSpec& spec, const config::Health& fla
   return settings;
 }
 
+const std::string& key_for(const WorkerSpec& spec, const config::Access& access) {
+  return spec.api_key.empty() ? access.api_key : spec.api_key;
+}
+
 upstream::Origin origin_of(const config::WorkerUrl& url) {
   return {url.host, url.port, url.authority(), url.scheme == "https"};
 }
@@ -194,7 +198,7 @@ routing::WorkerFacts worker_facts(const std::string& id, const WorkerSpec& spec,
     facts.models.push_back({std::move(card.id), std::move(card.aliases)});
   }
   facts.labels = merged_labels(spec, discovered);
-  facts.api_key = spec.api_key;
+  facts.api_key = key_for(spec, config.access);
   facts.runtime_type = spec.runtime_type.empty() ? discovered.runtime_type : spec.runtime_type;
   facts.priority = spec.priority;
   facts.cost = spec.cost;

@@ -35,6 +35,9 @@ void become_rank(routing::WorkerFacts& facts, std::string id, std::uint32_t rank
 /// The flags with a spec's `health` over them.
 [[nodiscard]] config::Health health_settings(const WorkerSpec& spec, const config::Health& flags);
 
+/// The key that a worker is shown: its own, or else the gateway's (ruling 26); empty: none.
+[[nodiscard]] const std::string& key_for(const WorkerSpec& spec, const config::Access& access);
+
 [[nodiscard]] upstream::Origin origin_of(const config::WorkerUrl& url);
 
 /// The flags with a spec's `http_pool` over them.

@@ -30,7 +30,7 @@ ProbeSettings probe_settings(const WorkerSpec& spec, const config::GatewayConfig
   ProbeSettings settings;
   settings.address = {&pools, origin_of(spec.url), pool_settings(spec, config.upstream),
                       version_choice(spec, config.upstream.http2)};
-  settings.health = {health.endpoint, spec.api_key, health.timeout};
+  settings.health = {health.endpoint, key_for(spec, config.access), health.timeout};
   settings.startup_delay = config.fleet.startup_delay;
   settings.longest_pause = config.fleet.startup_check_interval;
   settings.startup_timeout = config.fleet.startup_timeout;

@@ -52,6 +52,9 @@ PlainResponse render_error(const GatewayError& error, InferenceRoute route) {
         return openai_body_error(400, "Missing Content-Type: application/json header", kParseError);
       }
       break;
+    case ErrorCode::Unauthorized:
+      if (error.message.empty()) return {.status = error.status()};
+      break;
     default: return gateway_error(error);
   }
   return {error.status(), std::string(kText), error.message, {}, 0};

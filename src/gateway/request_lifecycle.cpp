@@ -60,6 +60,7 @@ struct RequestLifecycle::Request {
   Clock::time_point started;
   std::string_view path_template{};  ///< empty: the path is not one of ours
   bool is_probe = false;
+  bool hides_credential = false;  ///< no worker may see the client's credential
   int status = 0;
   std::string_view error_code{};
   std::string worker_url{};
@@ -137,14 +138,20 @@ void RequestLifecycle::fail_internally(Request& request) {
 
 net::Task<> RequestLifecycle::dispatch(Request& request) {
   const auto& head = request.client.head();
-  if (const auto route = inference_route(head.path)) {
-    request.path_template = facts(*route).path;
-    if (!refuse_early(request, "POST", head.method == Method::Post)) {
-      co_await run_inference(request, *route);
-    }
-  } else if (const auto admin = admin_.match(head.path)) {
+  const auto inference = inference_route(head.path);
+  const auto admin = inference ? std::nullopt : admin_.match(head.path);
+  if (inference) {
+    request.path_template = facts(*inference).path;
+  } else if (admin) {
     request.path_template = admin->path_template;
     request.is_probe = admin->is_probe;
+  }
+  if (!is_admitted(request)) co_return;
+  if (inference) {
+    if (!refuse_early(request, "POST", head.method == Method::Post)) {
+      co_await run_inference(request, *inference);
+    }
+  } else if (admin) {
     if (!refuse_early(request, admin->allow, admin_.allows(*admin, head.method))) {
       co_await run_admin(request, *admin);
     }
@@ -153,18 +160,30 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
   }
 }
 
-/// Answers what needs no look at the body: preflights, wrong methods, announced lengths past the
-/// limit.
+/// What comes before all else: counting, preflights, which need no key, and the key.
+bool RequestLifecycle::is_admitted(Request& request) {
+  const auto& head = request.client.head();
+  if (!request.path_template.empty()) {
+    metrics_.count_http_request(http::name(head.method), request.path_template);
+    if (head.method == Method::Options) {
+      answer(request, {.status = 200},
+             {{"access-control-allow-methods", "*"},
+              {"access-control-allow-headers", "*"},
+              {"access-control-max-age", "3600"}});
+      return false;
+    }
+  }
+  const control::Verdict verdict = guard_.check(head);
+  request.hides_credential = verdict.hides_credential;
+  if (!verdict.refusal) return true;
+  answer(request, render_error(*verdict.refusal, InferenceRoute::Generate),
+         {{"www-authenticate", verdict.challenge}});
+  return false;
+}
+
+/// Answers what needs no look at the body: wrong methods, announced lengths past the limit.
 bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bool method_allowed) {
   const auto& head = request.client.head();
-  metrics_.count_http_request(http::name(head.method), request.path_template);
-  if (head.method == Method::Options) {
-    answer(request, {.status = 200},
-           {{"access-control-allow-methods", "*"},
-            {"access-control-allow-headers", "*"},
-            {"access-control-max-age", "3600"}});
-    return true;
-  }
   if (!method_allowed) {
     answer(request, {.status = 405}, {{"allow", allow}});
     return true;
@@ -181,6 +200,7 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
                                 .route = route,
                                 .request_id = request.id,
                                 .started = request.started};
+  context.hides_credential = request.hides_credential;
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
   auto done = co_await relay_.run(context);
   request.worker_url = context.worker_url;
@@ -220,7 +240,8 @@ net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRo
                              .query = std::string(head.query),
                              .body = {},
                              .content_type = std::string(head.value("content-type")),
-                             .authorization = std::string(head.value("authorization"))};
+                             .authorization = {}};
+  if (!request.hides_credential) call.authorization = head.value("authorization");
   while (route.takes_body && !client.body_ended()) {
     const auto scratch = client.thread().scratch();
     auto got = co_await client.read_body(scratch);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gateway/error_response.hpp"
+#include <smg/control/access_guard.hpp>
 #include <smg/control/admin_endpoints.hpp>
 #include <smg/relay/inference_relay.hpp>
 
@@ -12,7 +13,7 @@ class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
                    relay::InferenceRelay& relay, control::AdminEndpoints& admin)
-      : config_(config), metrics_(metrics), relay_(relay), admin_(admin) {}
+      : config_(config), metrics_(metrics), relay_(relay), admin_(admin), guard_(config.access) {}
 
   [[nodiscard]] net::Task<> handle(http::ClientExchange& client) override;
 
@@ -22,6 +23,7 @@ class RequestLifecycle final : public http::RequestHandler {
   [[nodiscard]] net::Task<> dispatch(Request& request);
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
+  [[nodiscard]] bool is_admitted(Request& request);
   [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
   void record_inference(const Request& request, const relay::RequestContext& context,
                         const GatewayError* error);
@@ -34,6 +36,7 @@ class RequestLifecycle final : public http::RequestHandler {
   observability::Metrics& metrics_;
   relay::InferenceRelay& relay_;
   control::AdminEndpoints& admin_;
+  control::AccessGuard guard_;
 };
 
 /// The id of a request: the client's own, from the first configured field that has an acceptable

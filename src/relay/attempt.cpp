@@ -87,7 +87,7 @@ void write_upstream_head(Attempt& attempt, const Services& services, http::BodyL
   const auto& facts = attempt.worker().facts();
   const std::string bearer = facts.api_key.empty() ? std::string() : "Bearer " + facts.api_key;
   const http::Fields fields =
-      upstream_fields(attempt.request().client.head(), bearer,
+      upstream_fields(attempt.request().client.head(), {bearer, attempt.request().hides_credential},
                       services.config.upstream.forward_request_headers, keep_content_encoding);
   attempt.exchange().write_head({"POST", smg::facts(attempt.request().route).path, fields, length});
 }

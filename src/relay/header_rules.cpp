@@ -28,6 +28,11 @@ Passing request_rule(string_view name) noexcept {
   return passed ? Passing::Passed : Passing::Dropped;
 }
 
+/// The fields in which the gateway takes a client's key (ruling 26).
+bool is_credential(string_view name) noexcept {
+  return equals_ignoring_case(name, "authorization") || equals_ignoring_case(name, "x-api-key");
+}
+
 bool is_any_of(string_view name, std::span<const string_view> names) noexcept {
   for (const string_view other : names) {
     if (equals_ignoring_case(name, other)) return true;
@@ -78,7 +83,7 @@ bool is_named_by_connection(const http::Fields& fields, string_view name) noexce
 
 }  // namespace
 
-http::Fields upstream_fields(const http::RequestHead& client, string_view authorization,
+http::Fields upstream_fields(const http::RequestHead& client, const WorkerCredential& credential,
                              std::span<const std::string> further, bool keep_content_encoding) {
   http::Fields fields;
   fields.reserve(8);
@@ -97,10 +102,13 @@ http::Fields upstream_fields(const http::RequestHead& client, string_view author
       if (!coding && !listed) continue;
     }
     if (has_connection && is_named_by_connection(client.fields, field.name)) continue;
+    if (credential.hides_clients && is_credential(field.name)) continue;
     if (rule == Passing::FirstLineOnly && std::exchange(authorized, true)) continue;
     fields.push_back(field);
   }
-  if (!authorized && !authorization.empty()) fields.push_back({"authorization", authorization});
+  if (!authorized && !credential.authorization.empty()) {
+    fields.push_back({"authorization", credential.authorization});
+  }
   return fields;
 }
 

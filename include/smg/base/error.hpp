@@ -20,6 +20,7 @@ enum class ErrorCode : std::uint8_t {
   JsonRange,            ///< a value is out of its range
   NotJson,              ///< Content-Type does not say JSON
   ContentCoding,        ///< a buffered body with a Content-Encoding other than identity
+  Unauthorized,         ///< no credential, or not the right one
   ModelNotFound,        ///< no worker serves the model
   InvalidTargetWorker,  ///< x-smg-target-worker names no worker
   // The fleet's state.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <smg/config/access.hpp>
 #include <smg/config/routing_tuning.hpp>
 
 /// The gateway's settings: plain structs, one per concern, constant after start. Defaults are
@@ -138,6 +139,7 @@ struct GatewayConfig {
   Health health;
   Fleet fleet;
   Admission admission;
+  Access access;
   CacheAware cache_aware;
   RoutingTuning routing;
   LoadMonitor load_monitor;

@@ -35,9 +35,8 @@ struct AdminResponse {
 struct AdminRoute {
   std::string_view path_template;  ///< also the label of metrics
   std::string_view allow;          ///< the value of an Allow field
-  bool is_probe;                   ///< open to all and served on the probe port too
+  bool is_probe;                   ///< served on the probe port too
   bool takes_body;                 ///< POST, PUT and PATCH read a body
-  bool is_open = false;            ///< needs no key (spec, shell 2.2); true for probes as well
 };
 
 /// The routes that are not inference: probes, the workers API, and what speaks for the fleet.

@@ -8,14 +8,20 @@
 
 namespace smg::relay {
 
+/// What a worker is shown as Authorization (spec, shell 5.3).
+struct WorkerCredential {
+  std::string_view authorization{};  ///< takes the place of a missing client credential; or empty
+  bool hides_clients = false;  ///< the client's credential is for the gateway, not for workers
+};
+
 /// The fields of a request that goes to a worker (ruling 6): those of the client's that are on the
-/// list below or on `further`, and the gateway's own. `authorization` holds what takes the place of
-/// a missing client credential, if anything. The views point into `client` and the arguments.
+/// list below or on `further`, and the gateway's own. The views point into `client` and the
+/// arguments.
 ///
 /// Passed on: authorization (the first line), x-request-id and x-request-id-*, x-correlation-id,
 /// traceparent, tracestate, x-smg-routing-key, anthropic-version, anthropic-beta.
 [[nodiscard]] http::Fields upstream_fields(const http::RequestHead& client,
-                                           std::string_view authorization,
+                                           const WorkerCredential& credential,
                                            std::span<const std::string> further,
                                            bool keep_content_encoding);
 

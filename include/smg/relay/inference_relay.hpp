@@ -21,6 +21,7 @@ struct RequestContext {
   std::chrono::steady_clock::time_point started;
   /// Called with the status of a worker's response just before its head goes to the client.
   std::function<void(int)> head_goes_out{};
+  bool hides_credential = false;  ///< no worker may see the client's credential
 
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;

@@ -363,7 +363,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
-      {"--api-key", "k"},
       {"--tls-cert-path", "c"},
       {"--control-plane-api-keys", "a:b:user:secret"},
       {"--control-plane-audit-enabled"},
@@ -404,7 +403,7 @@ TEST_F(CommandLine, RefusesUnsupportedChoices) {
 }
 
 TEST_F(CommandLine, NamesAllProblemsAtOnce) {
-  const auto parsed = parse_launch({"--retry-max-retries", "0", "--port", "-1", "--api-key", "k",
+  const auto parsed = parse_launch({"--retry-max-retries", "0", "--port", "-1", "--api-key", "",
                                     "--mesh-port", "1", "--model-alias", "x", "y"});
   EXPECT_EQ(parsed.outcome.exit_code, 1);
   EXPECT_EQ(std::ranges::count(parsed.err, '\n'), 6) << parsed.err;
@@ -415,7 +414,7 @@ TEST_F(CommandLine, NamesAllProblemsAtOnce) {
 }
 
 TEST_F(CommandLine, NeverShowsSecrets) {
-  const Arguments kCases[] = {{"--api-key", "secret"},
+  const Arguments kCases[] = {{"--api-key", "a secret"},
                               {"--apikey=secret"},
                               {"--apikey", "secret"},
                               {"--control-plane-api-keys", "a:b:root:secret"},

@@ -8,8 +8,9 @@ namespace smg::cli {
 namespace {
 
 TEST(SupportStatus, IsFoundByTheFirstName) {
-  ASSERT_NE(find_refused("--api-key"), nullptr);
-  EXPECT_EQ(find_refused("--api"), nullptr);
+  ASSERT_NE(find_refused("--enable-mesh"), nullptr);
+  EXPECT_EQ(find_refused("--enable"), nullptr);
+  EXPECT_EQ(find_refused("--api-key"), nullptr);
   EXPECT_EQ(find_refused("--port"), nullptr);
 }
 

@@ -22,6 +22,16 @@ std::vector<std::string> model_ids(const WorkerSpec& spec, const DiscoveredWorke
   return ids;
 }
 
+TEST(WorkerFacts, AWorkersOwnKeyBeatsTheGateways) {
+  const auto keyed = spec_of(R"({"url":"http://h:1","api_key":"own"})");
+  config::GatewayConfig config;
+  EXPECT_EQ(worker_facts("id", keyed, {}, config).api_key, "own");
+  EXPECT_EQ(worker_facts("id", plain_spec(), {}, config).api_key, "");
+  config.access.api_key = "gateways";
+  EXPECT_EQ(worker_facts("id", keyed, {}, config).api_key, "own");
+  EXPECT_EQ(worker_facts("id", plain_spec(), {}, config).api_key, "gateways");
+}
+
 TEST(Metadata, KnownScalarsBecomeLabels) {
   MetadataReader reader;
   reader.read_info(R"({"tp_size":2,"is_generation":true,"architectures":["LlamaForCausalLM"],

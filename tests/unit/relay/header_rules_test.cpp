@@ -19,11 +19,11 @@ Lines lines_of(const http::Fields& fields) {
 }
 
 /// The lines behind the gateway's own two of the client's request.
-Lines passed_on(const http::Fields& fields, std::string_view authorization = {},
+Lines passed_on(const http::Fields& fields, const WorkerCredential& credential = {},
                 const std::vector<std::string>& further = {}, bool keep_coding = false) {
   http::RequestHead head;
   head.fields = fields;
-  Lines lines = lines_of(upstream_fields(head, authorization, further, keep_coding));
+  Lines lines = lines_of(upstream_fields(head, credential, further, keep_coding));
   EXPECT_GE(lines.size(), 2U);
   EXPECT_EQ(lines[0], (Lines::value_type{"content-type", "application/json"}));
   EXPECT_EQ(lines[1], (Lines::value_type{"accept", "*/*"}));
@@ -82,13 +82,22 @@ TEST(UpstreamFields, EverythingElseIsDropped) {
 }
 
 TEST(UpstreamFields, OnlyTheFirstCredentialIsPassedOn) {
-  EXPECT_EQ(passed_on({{"Authorization", "Bearer a"}, {"authorization", "Bearer b"}}, "Bearer own"),
-            (Lines{{"Authorization", "Bearer a"}}));
+  EXPECT_EQ(
+      passed_on({{"Authorization", "Bearer a"}, {"authorization", "Bearer b"}}, {"Bearer own"}),
+      (Lines{{"Authorization", "Bearer a"}}));
 }
 
 TEST(UpstreamFields, TheGatewaysCredentialTakesTheMissingOnesPlace) {
-  EXPECT_EQ(passed_on({}, "Bearer own"), (Lines{{"authorization", "Bearer own"}}));
+  EXPECT_EQ(passed_on({}, {"Bearer own"}), (Lines{{"authorization", "Bearer own"}}));
   EXPECT_EQ(passed_on({}), Lines{});
+}
+
+TEST(UpstreamFields, ACredentialForTheGatewayIsShownToNoWorker) {
+  const http::Fields fields{
+      {"Authorization", "Bearer a"}, {"X-Api-Key", "a"}, {"authorization", "Bearer b"}};
+  EXPECT_EQ(passed_on(fields, {"Bearer own", true}, {"x-api-key"}),
+            (Lines{{"authorization", "Bearer own"}}));
+  EXPECT_EQ(passed_on(fields, {{}, true}, {"x-api-key"}), Lines{});
 }
 
 TEST(UpstreamFields, NamesOfConnectionAreForOneHopOnly) {
