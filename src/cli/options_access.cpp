@@ -21,6 +21,9 @@ void bind_access(FlagSet& flags, config::Access& access) {
              "none",
              Arity::One,
              into_secret(access.api_key)});
+  flags.list({"--cors-allowed-origins", "ORIGIN...",
+              "origins whose pages browsers let call the gateway; none or *: any"},
+             access.cors_allowed_origins);
 }
 
 }  // namespace smg::cli

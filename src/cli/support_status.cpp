@@ -20,7 +20,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {"--jwt-audience", "TEXT", "none", "audience of the control plane's tokens"},
     {"--jwt-jwks-uri", "URL", "found by the issuer", "keys of the issuer"},
     {"--jwt-role-mapping", "ROLE=ROLE...", "none", "roles of the issuer and what they are here"},
-    {"--cors-allowed-origins", "ORIGIN...", "any", "origins that browsers may call from"},
     {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
     {"--tls-key-path", "FILE", "none", "its private key"},
     // Tracing.

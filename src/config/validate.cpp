@@ -225,9 +225,25 @@ bool can_be_presented(std::string_view key) {
   return std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
 }
 
+/// An origin as browsers spell it, since it is compared byte for byte: no path, nothing in upper
+/// case.
+bool is_origin(std::string_view text) {
+  if (text == "*") return true;
+  const auto separator = text.find("://");
+  if (separator == std::string_view::npos || separator == 0) return false;
+  const auto authority = text.substr(separator + 3);
+  return !authority.empty() && can_be_presented(text) && text == text::to_lower(text) &&
+         authority.find_first_of("/?#@*,") == std::string_view::npos;
+}
+
 void check_access(const Access& access, Findings& out) {
   if (!can_be_presented(access.api_key)) {
     out.add("--api-key", "(not shown)", "Must be printable ASCII without blanks");
+  }
+  for (const auto& origin : access.cors_allowed_origins) {
+    if (is_origin(origin)) continue;
+    out.add("--cors-allowed-origins", origin,
+            "Must be * or scheme://host[:port] as browsers send it, in lower case, without a path");
   }
 }
 

@@ -58,6 +58,7 @@ struct RequestLifecycle::Request {
   http::ClientExchange& client;
   std::string id;
   Clock::time_point started;
+  relay::CorsAnswer cors;
   std::string_view path_template{};  ///< empty: the path is not one of ours
   bool is_probe = false;
   bool hides_credential = false;  ///< no worker may see the client's credential
@@ -79,7 +80,8 @@ std::string request_id_of(const http::RequestHead& head,
 }
 
 void write_plain(http::ClientExchange& client, const PlainResponse& response,
-                 std::string_view request_id, const http::Fields& further) {
+                 std::string_view request_id, const relay::CorsAnswer& cors,
+                 const http::Fields& further) {
   http::ClientResponse head{response.status, further};
   if (!response.content_type.empty()) {
     head.fields.push_back({"content-type", response.content_type});
@@ -89,7 +91,7 @@ void write_plain(http::ClientExchange& client, const PlainResponse& response,
   }
   const std::string retry_after = std::to_string(response.retry_after_seconds);
   if (response.retry_after_seconds > 0) head.fields.push_back({"retry-after", retry_after});
-  relay::append_gateway_fields(head.fields, request_id);
+  relay::append_gateway_fields(head.fields, request_id, cors);
   client.write_head(head, http::BodyLength::known(response.body.size()));
   client.write_body(response.body, true);
 }
@@ -97,7 +99,8 @@ void write_plain(http::ClientExchange& client, const PlainResponse& response,
 net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
   Request request{.client = client,
                   .id = request_id_of(client.head(), config_.listen.request_id_headers),
-                  .started = Clock::now()};
+                  .started = Clock::now(),
+                  .cors = cors_.answer(client.head())};
   const InService in_service(metrics_);
   try {
     co_await dispatch(request);
@@ -115,7 +118,7 @@ void RequestLifecycle::answer(Request& request, const PlainResponse& response,
                               const http::Fields& further) {
   request.error_code = response.error_code;
   head_goes_out(request, response.status);
-  write_plain(request.client, response, request.id, further);
+  write_plain(request.client, response, request.id, request.cors, further);
 }
 
 void RequestLifecycle::head_goes_out(Request& request, int status) {
@@ -165,11 +168,9 @@ bool RequestLifecycle::is_admitted(Request& request) {
   const auto& head = request.client.head();
   if (!request.path_template.empty()) {
     metrics_.count_http_request(http::name(head.method), request.path_template);
-    if (head.method == Method::Options) {
-      answer(request, {.status = 200},
-             {{"access-control-allow-methods", "*"},
-              {"access-control-allow-headers", "*"},
-              {"access-control-max-age", "3600"}});
+    if (relay::is_preflight(head)) {
+      const auto permission = cors_.permission(head);
+      answer(request, {.status = 200}, permission.fields());
       return false;
     }
   }
@@ -200,6 +201,7 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
                                 .route = route,
                                 .request_id = request.id,
                                 .started = request.started};
+  context.cors = request.cors;
   context.hides_credential = request.hides_credential;
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
   auto done = co_await relay_.run(context);

@@ -13,7 +13,12 @@ class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
                    relay::InferenceRelay& relay, control::AdminEndpoints& admin)
-      : config_(config), metrics_(metrics), relay_(relay), admin_(admin), guard_(config.access) {}
+      : config_(config),
+        metrics_(metrics),
+        relay_(relay),
+        admin_(admin),
+        guard_(config.access),
+        cors_(config.access.cors_allowed_origins) {}
 
   [[nodiscard]] net::Task<> handle(http::ClientExchange& client) override;
 
@@ -37,6 +42,7 @@ class RequestLifecycle final : public http::RequestHandler {
   relay::InferenceRelay& relay_;
   control::AdminEndpoints& admin_;
   control::AccessGuard guard_;
+  relay::CorsPolicy cors_;
 };
 
 /// The id of a request: the client's own, from the first configured field that has an acceptable
@@ -46,6 +52,7 @@ class RequestLifecycle final : public http::RequestHandler {
 
 /// Writes a response of the gateway's own, whole, with the fields that all responses carry.
 void write_plain(http::ClientExchange& client, const PlainResponse& response,
-                 std::string_view request_id, const http::Fields& further = {});
+                 std::string_view request_id, const relay::CorsAnswer& cors,
+                 const http::Fields& further = {});
 
 }  // namespace smg::gateway

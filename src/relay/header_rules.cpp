@@ -57,11 +57,9 @@ bool is_kept_from_client(string_view name) noexcept {
                                     "host",
                                     "x-smg-error-code",
                                     "x-request-id",
-                                    "x-smg-routed-worker-id",
-                                    "access-control-allow-origin",
-                                    "access-control-expose-headers"};
+                                    "x-smg-routed-worker-id"};
   switch (name.empty() ? '\0' : text::lower(name.front())) {
-    case 'a':
+    case 'a': return text::starts_with_ignoring_case(name, "access-control-");
     case 'c':
     case 'h':
     case 'k':
@@ -122,14 +120,17 @@ http::Fields client_fields(const http::ResponseHead& worker, const RelayedBy& re
     fields.push_back(field);
   }
   fields.push_back({"x-smg-routed-worker-id", relayed_by.worker_url});
-  append_gateway_fields(fields, relayed_by.request_id);
+  append_gateway_fields(fields, relayed_by.request_id, relayed_by.cors);
   return fields;
 }
 
-void append_gateway_fields(http::Fields& fields, string_view request_id) {
+void append_gateway_fields(http::Fields& fields, string_view request_id, const CorsAnswer& cors) {
   fields.push_back({"x-request-id", request_id});
-  fields.push_back({"access-control-allow-origin", "*"});
-  fields.push_back({"access-control-expose-headers", "*"});
+  if (!cors.allow_origin.empty()) {
+    fields.push_back({"access-control-allow-origin", cors.allow_origin});
+    fields.push_back({"access-control-expose-headers", cors.expose_headers});
+  }
+  if (cors.varies) fields.push_back({"vary", "origin"});
 }
 
 }  // namespace smg::relay

@@ -72,8 +72,8 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
                                  std::string_view default_content_type) {
   RequestContext& request = attempt.request();
   auto& client = request.client;
-  http::ClientResponse response{head.status,
-                                client_fields(head, {attempt.worker().url(), request.request_id})};
+  http::ClientResponse response{
+      head.status, client_fields(head, {attempt.worker().url(), request.request_id, request.cors})};
   const bool success = head.status >= 200 && head.status < 300;
   if (!default_content_type.empty() && success && head.find("content-type") == nullptr) {
     response.fields.push_back({"content-type", default_content_type});
@@ -139,7 +139,7 @@ net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
   RequestContext& request = attempt.request();
   auto& client = request.client;
   const http::ClientResponse response{
-      head.status, client_fields(head, {attempt.worker().url(), request.request_id})};
+      head.status, client_fields(head, {attempt.worker().url(), request.request_id, request.cors})};
   announce_head(request, head.status);
   const bool bodiless = head.length.kind == http::BodyLength::Kind::None;
   client.write_head(response,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <smg/http/message.hpp>
+#include <smg/relay/cors.hpp>
 
 namespace smg::relay {
 
@@ -29,14 +30,17 @@ struct WorkerCredential {
 struct RelayedBy {
   std::string_view worker_url;
   std::string_view request_id;
+  CorsAnswer cors{};
 };
 
 /// The fields of a worker's response as they go to the client (ruling 7): all end-to-end lines in
-/// order, without the framing and without X-SMG-Error-Code, and with the gateway's own behind them.
+/// order, without the framing, X-SMG-Error-Code and any CORS policy of its own, and with the
+/// gateway's own behind them.
 [[nodiscard]] http::Fields client_fields(const http::ResponseHead& worker,
                                          const RelayedBy& relayed_by);
 
 /// The fields that every response of the gateway to a client carries.
-void append_gateway_fields(http::Fields& fields, std::string_view request_id);
+void append_gateway_fields(http::Fields& fields, std::string_view request_id,
+                           const CorsAnswer& cors);
 
 }  // namespace smg::relay

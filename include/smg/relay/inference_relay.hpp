@@ -9,6 +9,7 @@
 #include <smg/http/client_exchange.hpp>
 #include <smg/observability/metrics.hpp>
 #include <smg/relay/body_path.hpp>
+#include <smg/relay/cors.hpp>
 #include <smg/relay/fleet_view.hpp>
 
 namespace smg::relay {
@@ -22,6 +23,7 @@ struct RequestContext {
   /// Called with the status of a worker's response just before its head goes to the client.
   std::function<void(int)> head_goes_out{};
   bool hides_credential = false;  ///< no worker may see the client's credential
+  CorsAnswer cors{};
 
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;

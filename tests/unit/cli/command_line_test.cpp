@@ -367,7 +367,6 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
       {"--control-plane-api-keys", "a:b:user:secret"},
       {"--control-plane-audit-enabled"},
       {"--jwt-issuer", "i"},
-      {"--cors-allowed-origins", "*"},
       {"--max-concurrent-requests", "1"},
       {"--rate-limit-tokens-per-second", "1"},
       {"--enable-trace"},

@@ -148,16 +148,31 @@ TEST(ClientFields, EndToEndLinesPassInOrderWithTheirRepetitions) {
                             {"Retry-After", "3"},   {"X-Foo", ""},
                             {"Set-Cookie", "a=1"},  {"cache-control", "no-cache"},
                             {"Vary", "a"},          {"vary", "b"},
-                            {"Content-Range", "x"}, {"access-control-max-age", "5"}};
+                            {"Content-Range", "x"}, {"accept-ranges", "none"}};
   EXPECT_EQ(relayed(fields), lines_of(fields));
 }
 
 TEST(ClientFields, FramingHopByHopAndTheGatewaysOwnNamesAreRemoved) {
-  for (const std::string_view name :
-       {"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
-        "TE", "Trailer", "Trailers", "Transfer-Encoding", "Upgrade", "Content-Length", "Host",
-        "X-SMG-Error-Code", "x-smg-error-code", "X-Request-Id", "X-SMG-Routed-Worker-Id",
-        "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"}) {
+  for (const std::string_view name : {"Connection",
+                                      "Keep-Alive",
+                                      "Proxy-Authenticate",
+                                      "Proxy-Authorization",
+                                      "Proxy-Connection",
+                                      "TE",
+                                      "Trailer",
+                                      "Trailers",
+                                      "Transfer-Encoding",
+                                      "Upgrade",
+                                      "Content-Length",
+                                      "Host",
+                                      "X-SMG-Error-Code",
+                                      "x-smg-error-code",
+                                      "X-Request-Id",
+                                      "X-SMG-Routed-Worker-Id",
+                                      "Access-Control-Allow-Origin",
+                                      "Access-Control-Expose-Headers",
+                                      "access-control-allow-credentials",
+                                      "Access-Control-Max-Age"}) {
     EXPECT_EQ(relayed({{name, "v"}, {name, "w"}, {"x-a", "b"}}), (Lines{{"x-a", "b"}})) << name;
   }
 }
@@ -177,11 +192,23 @@ TEST(ClientFields, AnEmptyHeadGetsTheGatewaysOwnLines) {
 
 TEST(GatewayFields, AreAppended) {
   http::Fields fields{{"a", "b"}};
-  append_gateway_fields(fields, "id");
+  append_gateway_fields(fields, "id", {});
   EXPECT_EQ(lines_of(fields), (Lines{{"a", "b"},
                                      {"x-request-id", "id"},
                                      {"access-control-allow-origin", "*"},
                                      {"access-control-expose-headers", "*"}}));
+}
+
+TEST(GatewayFields, SayWhoMayReadThem) {
+  http::Fields fields;
+  append_gateway_fields(fields, "id", {"http://a", "x-request-id", true});
+  EXPECT_EQ(lines_of(fields), (Lines{{"x-request-id", "id"},
+                                     {"access-control-allow-origin", "http://a"},
+                                     {"access-control-expose-headers", "x-request-id"},
+                                     {"vary", "origin"}}));
+  fields.clear();
+  append_gateway_fields(fields, "id", {"", "", true});
+  EXPECT_EQ(lines_of(fields), (Lines{{"x-request-id", "id"}, {"vary", "origin"}}));
 }
 
 }  // namespace
