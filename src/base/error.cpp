@@ -13,6 +13,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
   static constexpr ErrorRow kContentCoding{415, "unsupported_content_encoding", Fault::Client,
                                            "validation_error"};
   static constexpr ErrorRow kUnauthorized{401, "", Fault::Client, "validation_error"};
+  static constexpr ErrorRow kForbidden{403, "", Fault::Client, "validation_error"};
   static constexpr ErrorRow kModelNotFound{404, "model_not_found", Fault::Fleet, "no_workers"};
   static constexpr ErrorRow kInvalidTarget{400, "invalid_target_worker", Fault::Client,
                                            "validation_error"};
@@ -45,6 +46,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::NotJson: return kNotJson;
     case ErrorCode::ContentCoding: return kContentCoding;
     case ErrorCode::Unauthorized: return kUnauthorized;
+    case ErrorCode::Forbidden: return kForbidden;
     case ErrorCode::ModelNotFound: return kModelNotFound;
     case ErrorCode::InvalidTargetWorker: return kInvalidTarget;
     case ErrorCode::NoAvailableWorkers: return kNoAvailable;

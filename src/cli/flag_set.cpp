@@ -199,7 +199,7 @@ void FlagSet::apply_environment(Entry& entry) {
     const auto value = environment(variable);
     if (!value) continue;
     try {
-      apply(entry, {*value});
+      apply(entry, is_list(entry.flag.arity) ? split_list(*value) : Words{*value});
       return;
     } catch (const UsageError&) {
       entry.given = false;

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "cli/options.hpp"
 
 namespace smg::cli {
@@ -9,6 +11,29 @@ std::function<void(const Words&)> into_secret(std::string& target) {
     if (words.front().empty()) throw ValueError("Must not be empty");
     target = words.front();
   };
+}
+
+/// `ID:NAME:ROLE:KEY`. No message repeats the word: any part of a malformed one may be the key.
+config::ControlKey to_control_key(std::string_view word, const std::string& position) {
+  std::array<std::string_view, 3> parts;
+  for (auto& part : parts) {
+    const auto colon = word.find(':');
+    if (colon == std::string_view::npos) {
+      throw ValueError(position + " - Must be <id>:<name>:<role>:<key>");
+    }
+    part = word.substr(0, colon);
+    word.remove_prefix(colon + 1);
+  }
+  const auto role = config::role_named(parts[2]);
+  if (!role) throw ValueError(position + " - The role must be admin or user");
+  if (word.empty()) throw ValueError(position + " - The key must not be empty");
+  return {std::string(parts[0]), std::string(parts[1]), *role, std::string(word)};
+}
+
+void add_control_keys(std::vector<config::ControlKey>& keys, const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    keys.push_back(to_control_key(words[i], "key " + std::to_string(i + 1)));
+  }
 }
 
 }  // namespace
@@ -24,6 +49,14 @@ void bind_access(FlagSet& flags, config::Access& access) {
   flags.list({"--cors-allowed-origins", "ORIGIN...",
               "origins whose pages browsers let call the gateway; none or *: any"},
              access.cors_allowed_origins);
+  flags.add({{"--control-plane-api-keys", "ID:NAME:ROLE:KEY...",
+              "keys of the control plane, roles admin and user; else from CONTROL_PLANE_API_KEYS"},
+             "none",
+             Arity::AtLeastOne,
+             [&keys = access.control_keys](const Words& words) { add_control_keys(keys, words); },
+             {"CONTROL_PLANE_API_KEYS"}});
+  flags.toggle({"--control-plane-audit-enabled", "", "log every call of the control plane"},
+               access.audit);
 }
 
 }  // namespace smg::cli

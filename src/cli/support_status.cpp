@@ -14,8 +14,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {.names = "--max-concurrent-requests", .refused = Refused::WhenOn},
     {.names = "--rate-limit-tokens-per-second", .refused = Refused::WhenOn},
     // Access and TLS.
-    {"--control-plane-api-keys", "ID:NAME:ROLE:KEY...", "none", "keys of the control plane"},
-    {"--control-plane-audit-enabled", "", "", "log every call of the control plane"},
     {"--jwt-issuer", "URL", "none", "issuer of the control plane's tokens"},
     {"--jwt-audience", "TEXT", "none", "audience of the control plane's tokens"},
     {"--jwt-jwks-uri", "URL", "found by the issuer", "keys of the issuer"},

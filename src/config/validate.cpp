@@ -236,10 +236,25 @@ bool is_origin(std::string_view text) {
          authority.find_first_of("/?#@*,") == std::string_view::npos;
 }
 
+void check_control_keys(const std::vector<ControlKey>& keys, Findings& out) {
+  constexpr std::string_view kFlag = "--control-plane-api-keys";
+  for (auto key = keys.begin(); key != keys.end(); ++key) {
+    if (key->id.empty()) out.add(kFlag, key->name, "The id must not be empty");
+    if (!can_be_presented(key->key)) {
+      out.add(kFlag, key->id, "The key must be printable ASCII without blanks");
+    }
+    const auto same = std::find_if(keys.begin(), key, [&](const ControlKey& other) {
+      return other.id == key->id || other.key == key->key;
+    });
+    if (same != key) out.add(kFlag, key->id, "Has the id or the key of " + same->id);
+  }
+}
+
 void check_access(const Access& access, Findings& out) {
   if (!can_be_presented(access.api_key)) {
     out.add("--api-key", "(not shown)", "Must be printable ASCII without blanks");
   }
+  check_control_keys(access.control_keys, out);
   for (const auto& origin : access.cors_allowed_origins) {
     if (is_origin(origin)) continue;
     out.add("--cors-allowed-origins", origin,

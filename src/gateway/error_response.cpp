@@ -53,6 +53,7 @@ PlainResponse render_error(const GatewayError& error, InferenceRoute route) {
       }
       break;
     case ErrorCode::Unauthorized:
+    case ErrorCode::Forbidden:
       if (error.message.empty()) return {.status = error.status()};
       break;
     default: return gateway_error(error);

@@ -2,6 +2,7 @@
 
 #include <smg/base/body_buffer.hpp>
 #include <smg/observability/access_log.hpp>
+#include <smg/observability/audit_log.hpp>
 #include <smg/observability/log.hpp>
 #include <smg/observability/request_id.hpp>
 #include <smg/relay/header_rules.hpp>
@@ -176,10 +177,31 @@ bool RequestLifecycle::is_admitted(Request& request) {
   }
   const control::Verdict verdict = guard_.check(head);
   request.hides_credential = verdict.hides_credential;
+  audit(request, verdict);
   if (!verdict.refusal) return true;
-  answer(request, render_error(*verdict.refusal, InferenceRoute::Generate),
-         {{"www-authenticate", verdict.challenge}});
+  http::Fields further;
+  if (!verdict.challenge.empty()) further.push_back({"www-authenticate", verdict.challenge});
+  answer(request, render_error(*verdict.refusal, InferenceRoute::Generate), further);
   return false;
+}
+
+void RequestLifecycle::audit(const Request& request, const control::Verdict& verdict) const {
+  const auto& head = request.client.head();
+  if (!config_.access.audit || control::route_class(head.path) != control::RouteClass::Control) {
+    return;
+  }
+  const auto& [id, method, role] = verdict.principal;
+  observability::write_audit(
+      {.time = std::chrono::system_clock::now(),
+       .principal = id,
+       .auth_method = control::name_of(method),
+       .role = role ? config::name_of(*role) : std::string_view{},
+       .method = http::name(head.method),
+       .path = head.path,
+       .resource = request.path_template,
+       .allowed = !verdict.refusal,
+       .request_id = request.id,
+       .details = verdict.refusal ? std::string_view(verdict.refusal->message) : ""});
 }
 
 /// Answers what needs no look at the body: wrong methods, announced lengths past the limit.

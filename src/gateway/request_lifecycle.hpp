@@ -29,6 +29,7 @@ class RequestLifecycle final : public http::RequestHandler {
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
   [[nodiscard]] bool is_admitted(Request& request);
+  void audit(const Request& request, const control::Verdict& verdict) const;
   [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
   void record_inference(const Request& request, const relay::RequestContext& context,
                         const GatewayError* error);

@@ -21,6 +21,7 @@ enum class ErrorCode : std::uint8_t {
   NotJson,              ///< Content-Type does not say JSON
   ContentCoding,        ///< a buffered body with a Content-Encoding other than identity
   Unauthorized,         ///< no credential, or not the right one
+  Forbidden,            ///< a credential that is known and does not suffice
   ModelNotFound,        ///< no worker serves the model
   InvalidTargetWorker,  ///< x-smg-target-worker names no worker
   // The fleet's state.

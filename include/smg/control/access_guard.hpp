@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <smg/base/error.hpp>
 #include <smg/config/access.hpp>
@@ -10,15 +12,28 @@
 
 namespace smg::control {
 
+enum class AuthMethod : std::uint8_t { None, ApiKey, Jwt };
+
+/// `none`, `api_key`, `jwt`.
+[[nodiscard]] std::string_view name_of(AuthMethod method) noexcept;
+
+/// Who sent a request.
+struct Principal {
+  std::string id = "unauthenticated";  ///< of a key, or a token's subject
+  AuthMethod method = AuthMethod::None;
+  std::optional<config::Role> role{};
+};
+
 /// What is made of a request's credential.
 struct Verdict {
+  Principal principal{};
   std::optional<GatewayError> refusal;  ///< nothing: the request may pass
   std::string_view challenge;           ///< the value of WWW-Authenticate, with a 401
   /// The credential is the gateway's business: no worker may see it.
   bool hides_credential = false;
 };
 
-/// Decides who may call what (spec, shell 5.1): pure logic, thread-safe.
+/// Decides who may call what (spec, shell 5.1 and 5.2): pure logic, thread-safe.
 class AccessGuard {
  public:
   explicit AccessGuard(const config::Access& settings);
@@ -31,6 +46,9 @@ class AccessGuard {
 
  private:
   struct Keys;
+
+  [[nodiscard]] Verdict check_control(const http::RequestHead& head) const;
+
   std::unique_ptr<const Keys> keys_;
 };
 

@@ -56,7 +56,8 @@ class CommandLine : public testing::Test {
     Arguments names;
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string_view text(*variable);
-      if (text.starts_with("SMG_") || text.starts_with("RUST_LOG=")) {
+      if (text.starts_with("SMG_") || text.starts_with("RUST_LOG=") ||
+          text.starts_with("CONTROL_PLANE_") || text.starts_with("JWT_")) {
         names.emplace_back(text.substr(0, text.find('=')));
       }
     }

@@ -252,6 +252,48 @@ TEST_F(CommandLine, SetsObservability) {
   expect_settings(kCases);
 }
 
+TEST_F(CommandLine, SetsAccess) {
+  const Setting kCases[] = {
+      {{"--api-key", "k"}, [](auto& c) { return c.access.api_key == "k"; }},
+      {{"--cors-allowed-origins", "http://a", "http://b"},
+       [](auto& c) {
+         return c.access.cors_allowed_origins == std::vector<std::string>{"http://a", "http://b"};
+       }},
+      {{"--control-plane-audit-enabled"}, [](auto& c) { return c.access.audit; }},
+      {{"--control-plane-api-keys", "i:the name:admin:a:b", "j::user:c"},
+       [](auto& c) {
+         const auto& keys = c.access.control_keys;
+         return keys.size() == 2 && keys[0].id == "i" && keys[0].name == "the name" &&
+                keys[0].role == config::Role::Admin && keys[0].key == "a:b" &&
+                keys[1].role == config::Role::User && keys[1].key == "c";
+       }},
+  };
+  expect_settings(kCases);
+}
+
+TEST_F(CommandLine, RefusesMalformedControlKeysWithoutShowingThem) {
+  const std::pair<Arguments, std::string_view> kCases[] = {
+      {{"i:n:admin:k", "secret"}, "key 2 - Must be <id>"},
+      {{"secret:admin"}, "key 1 - Must be <id>"},
+      {{"a:b:secret"}, "key 1 - Must be <id>"},
+      {{""}, "key 1 - Must be <id>"},
+      {{"i:n:root:secret"}, "key 1 - The role must be admin or user"},
+      {{"i:n:Admin:secret"}, "key 1 - The role must be admin or user"},
+      {{"i:n:admin:"}, "key 1 - The key must not be empty"},
+      {{":n:admin:k"}, "n - The id must not be empty"},
+      {{"i:n:admin:a secret"}, "i - The key must be printable"},
+      {{"i:n:admin:k", "j:n:user:k"}, "j - Has the id or the key of i"},
+      {{"i:n:admin:k", "i:n:user:l"}, "i - Has the id or the key of i"},
+  };
+  for (auto [words, message] : kCases) {
+    words.insert(words.begin(), "--control-plane-api-keys");
+    const auto parsed = parse_launch(words);
+    EXPECT_EQ(parsed.outcome.exit_code, 1) << joined(words);
+    EXPECT_TRUE(contains(parsed.err, message)) << parsed.err << message;
+    EXPECT_FALSE(contains(parsed.err, "secret")) << parsed.err;
+  }
+}
+
 TEST_F(CommandLine, AcceptsHarmlessFlags) {
   const Arguments kCases[] = {
       {"--disable-tokenizer-autoload"},
@@ -364,8 +406,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
       {"--tls-cert-path", "c"},
-      {"--control-plane-api-keys", "a:b:user:secret"},
-      {"--control-plane-audit-enabled"},
       {"--jwt-issuer", "i"},
       {"--max-concurrent-requests", "1"},
       {"--rate-limit-tokens-per-second", "1"},

@@ -53,6 +53,24 @@ TEST_F(SettingSources, JudgesTheEnvironmentLikeTheCommandLine) {
   }
 }
 
+TEST_F(SettingSources, TakesControlKeysFromTheCustomaryVariable) {
+  const auto ids = [](const Arguments& arguments) {
+    std::string found;
+    for (const auto& key : parse_launch(arguments).outcome.config.access.control_keys) {
+      found += key.id + " ";
+    }
+    return found;
+  };
+  set("CONTROL_PLANE_API_KEYS", "a:n:admin:k, b:n:user:l");
+  EXPECT_EQ(ids({}), "a b ");
+  EXPECT_EQ(ids({"--control-plane-api-keys", "c:n:user:m"}), "c ");
+  set("SMG_CONTROL_PLANE_API_KEYS", "d:n:user:m");
+  EXPECT_EQ(ids({}), "d ");
+  unset("SMG_CONTROL_PLANE_API_KEYS");
+  set("CONTROL_PLANE_API_KEYS", "nonsense");
+  EXPECT_EQ(parse_launch({}).outcome.exit_code, 1);
+}
+
 TEST_F(SettingSources, TakesTheLogLevelFromTheCustomaryVariables) {
   using config::LogLevel;
   const auto level = [](const Arguments& arguments) {

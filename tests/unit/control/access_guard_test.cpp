@@ -94,5 +94,81 @@ TEST(AccessGuard, TheGatewaysKeyGuardsDataAndControl) {
   }
 }
 
+// ---- keys of the control plane ------------------------------------------------------------------
+
+config::Access with_control_keys() {
+  config::Access access;
+  access.control_keys = {{"k1", "Operations", config::Role::Admin, "adm"},
+                         {"k2", "Reader", config::Role::User, "usr"},
+                         {"k3", "Colons", config::Role::Admin, "a:b:c"}};
+  return access;
+}
+
+TEST(AccessGuard, ControlKeysOpenTheControlPlaneToAdministrators) {
+  const struct {
+    http::Fields fields;
+    int status;
+    std::string_view message;
+    std::string_view principal;
+  } cases[] = {
+      {{}, 401, "Missing or invalid Authorization header", "unauthenticated"},
+      {{{"Authorization", "Basic adm"}},
+       401,
+       "Missing or invalid Authorization header",
+       "unauthenticated"},
+      {{{"Authorization", "Bearer nobody"}},
+       401,
+       "Invalid authentication token",
+       "unauthenticated"},
+      {{{"Authorization", "Bearer secret"}},
+       401,
+       "Invalid authentication token",
+       "unauthenticated"},
+      {{{"Authorization", "Bearer usr"}},
+       403,
+       "Admin role required for control plane access",
+       "k2"},
+      {{{"Authorization", "Bearer adm"}}, 200, "", "k1"},
+      {{{"Authorization", "bearer a:b:c"}}, 200, "", "k3"},
+      {{{"x-api-key", "adm"}}, 200, "", "k1"},
+  };
+  for (const bool with_gateway_key : {false, true}) {
+    auto access = with_control_keys();
+    if (with_gateway_key) access.api_key = "secret";
+    for (const auto& test : cases) {
+      const auto verdict = judged(access, kControl, test.fields);
+      EXPECT_EQ(status_of(verdict), test.status) << test.message;
+      EXPECT_EQ(verdict.refusal ? verdict.refusal->message : "", test.message);
+      EXPECT_EQ(verdict.challenge, test.status == 401 ? R"(Bearer realm="control-plane")" : "");
+      EXPECT_EQ(verdict.principal.id, test.principal);
+      EXPECT_EQ(verdict.principal.method,
+                test.principal == "unauthenticated" ? AuthMethod::None : AuthMethod::ApiKey);
+      EXPECT_TRUE(verdict.hides_credential);
+    }
+  }
+}
+
+TEST(AccessGuard, ControlKeysDoNotOpenDataRoutes) {
+  auto access = with_control_keys();
+  access.api_key = "secret";
+  const std::pair<std::string_view, int> kCases[] = {
+      {"Bearer adm", 401}, {"Bearer usr", 401}, {"Bearer secret", 200}};
+  for (const auto& [value, status] : kCases) {
+    EXPECT_EQ(status_of(judged(access, kData, {{"Authorization", value}})), status) << value;
+  }
+}
+
+TEST(AccessGuard, ControlKeysAloneLeaveDataOpenAndAreShownToNoWorker) {
+  for (const auto path : {kData, kOpen}) {
+    const auto access = with_control_keys();
+    const auto clients = judged(access, path, {{"Authorization", "Bearer clients-own"}});
+    EXPECT_EQ(status_of(clients), 200);
+    EXPECT_FALSE(clients.hides_credential);
+    const auto ours = judged(access, path, {{"Authorization", "Bearer usr"}});
+    EXPECT_EQ(status_of(ours), 200);
+    EXPECT_TRUE(ours.hides_credential);
+  }
+}
+
 }  // namespace
 }  // namespace smg::control

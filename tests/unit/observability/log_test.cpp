@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <smg/observability/access_log.hpp>
+#include <smg/observability/audit_log.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::observability {
@@ -182,6 +183,32 @@ TEST_F(LogTest, InventedMethodsAndPathsAreCut) {
   const Lines lines = logged();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_LT(lines[0].size(), 1200U);
+}
+
+TEST_F(LogTest, AnAuditRecordNamesWhoDidWhat) {
+  AuditRecord record;
+  record.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(1700000000042));
+  record.principal = "key-1";
+  record.auth_method = "api_key";
+  record.role = "admin";
+  record.method = "DELETE";
+  record.path = "/workers/7?token=secret";
+  record.resource = "/workers/{worker_id}";
+  record.allowed = true;
+  record.request_id = "id";
+  start(LogLevel::Info);
+  write_audit(record);
+  record.allowed = false;
+  record.details = "Admin role required";
+  write_audit(record);
+  const Lines lines = logged();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0],
+            " INFO control_plane_audit timestamp=2023-11-14T22:13:20.042Z principal=key-1 "
+            "auth_method=api_key role=admin method=DELETE path=/workers/7 "
+            "resource=/workers/{worker_id} outcome=success request_id=id details=\"\"");
+  EXPECT_NE(lines[1].find("outcome=denied request_id=id details=\"Admin role required\""),
+            std::string::npos);
 }
 
 TEST(AccessLevel, FollowsTheStatus) {
