@@ -8,6 +8,13 @@ find_package(CLI11 2.1 REQUIRED)
 find_library(SMG_NGHTTP2 nghttp2 REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 
+# cjose ships no package file for CMake either.
+find_path(CJOSE_INCLUDE_DIR cjose/cjose.h REQUIRED)
+find_library(CJOSE_LIBRARY cjose REQUIRED)
+add_library(smg_cjose INTERFACE)
+target_include_directories(smg_cjose SYSTEM INTERFACE ${CJOSE_INCLUDE_DIR})
+target_link_libraries(smg_cjose INTERFACE ${CJOSE_LIBRARY})
+
 # xxHash ships no package file for CMake.
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)

@@ -25,6 +25,7 @@ THIRD_PARTY: list[tuple[str, set[str]]] = [
     ("nghttp2/", {"http"}),
     ("xxhash.h", {"routing"}),
     ("openssl/", {"net", "control"}),
+    ("cjose/", {"control"}),
     ("boost/beast", set()),
     ("boost/asio", {"net"}),
 ]

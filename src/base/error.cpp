@@ -31,6 +31,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
   static constexpr ErrorRow kResources{503, "local_resources_exhausted", Fault::Gateway,
                                        "internal_error"};
   static constexpr ErrorRow kGone{499, "", Fault::Client, "client_disconnected"};
+  static constexpr ErrorRow kNoTokenKeys{503, "", Fault::Gateway, "internal_error"};
   static constexpr ErrorRow kAborted{503, "", Fault::Gateway, "internal_error"};
   static constexpr ErrorRow kInternal{500, "internal_error", Fault::Gateway, "internal_error"};
 
@@ -57,6 +58,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::UpstreamBodyFailed: return kBodyFailed;
     case ErrorCode::UpstreamResponseTooLarge: return kTooLarge;
     case ErrorCode::LocalResources: return kResources;
+    case ErrorCode::NoTokenKeys: return kNoTokenKeys;
     case ErrorCode::ClientGone: return kGone;
     case ErrorCode::Aborted: return kAborted;
     case ErrorCode::Internal: return kInternal;

@@ -36,6 +36,46 @@ void add_control_keys(std::vector<config::ControlKey>& keys, const Words& words)
   }
 }
 
+void add_roles(std::map<std::string, config::Role>& roles, const Words& words) {
+  Words reasons;
+  for (const auto& word : words) {
+    // The last one: names of directories have some of their own.
+    const auto equals = word.rfind('=');
+    const auto role = equals == std::string::npos || equals == 0
+                          ? std::nullopt
+                          : config::role_named(std::string_view(word).substr(equals + 1));
+    if (role) {
+      roles[word.substr(0, equals)] = *role;
+    } else {
+      reasons.push_back(word + " - Must be <their role>=admin or <their role>=user");
+    }
+  }
+  if (!reasons.empty()) throw ValueError(std::move(reasons));
+}
+
+void bind_tokens(FlagSet& flags, config::Access& access) {
+  const auto add = [&flags](const FlagText& text, std::string& target, std::string variable) {
+    flags.add({text,
+               "none",
+               Arity::One,
+               [&target](const Words& words) { target = words.front(); },
+               {std::move(variable)}});
+  };
+  add({"--jwt-issuer", "URL",
+       "identity provider whose tokens the control plane takes; else from JWT_ISSUER"},
+      access.jwt_issuer, "JWT_ISSUER");
+  add({"--jwt-audience", "TEXT", "what those tokens must be meant for; else from JWT_AUDIENCE"},
+      access.jwt_audience, "JWT_AUDIENCE");
+  add({"--jwt-jwks-uri", "URL",
+       "the provider's key set, if its discovery is not to be asked; else from JWT_JWKS_URI"},
+      access.jwt_jwks_uri, "JWT_JWKS_URI");
+  flags.add(
+      {{"--jwt-role-mapping", "ROLE=ROLE...", "roles of the provider, and admin or user for each"},
+       "the same names",
+       Arity::AtLeastOne,
+       [&roles = access.jwt_roles](const Words& words) { add_roles(roles, words); }});
+}
+
 }  // namespace
 
 void bind_access(FlagSet& flags, config::Access& access) {
@@ -55,6 +95,7 @@ void bind_access(FlagSet& flags, config::Access& access) {
              Arity::AtLeastOne,
              [&keys = access.control_keys](const Words& words) { add_control_keys(keys, words); },
              {"CONTROL_PLANE_API_KEYS"}});
+  bind_tokens(flags, access);
   flags.toggle({"--control-plane-audit-enabled", "", "log every call of the control plane"},
                access.audit);
 }

@@ -14,10 +14,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {.names = "--max-concurrent-requests", .refused = Refused::WhenOn},
     {.names = "--rate-limit-tokens-per-second", .refused = Refused::WhenOn},
     // Access and TLS.
-    {"--jwt-issuer", "URL", "none", "issuer of the control plane's tokens"},
-    {"--jwt-audience", "TEXT", "none", "audience of the control plane's tokens"},
-    {"--jwt-jwks-uri", "URL", "found by the issuer", "keys of the issuer"},
-    {"--jwt-role-mapping", "ROLE=ROLE...", "none", "roles of the issuer and what they are here"},
     {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
     {"--tls-key-path", "FILE", "none", "its private key"},
     // Tracing.

@@ -9,6 +9,7 @@
 
 #include <smg/base/text.hpp>
 #include <smg/config/ip_literal.hpp>
+#include <smg/config/issuer_url.hpp>
 #include <smg/config/validate.hpp>
 #include <smg/config/worker_url.hpp>
 
@@ -250,11 +251,28 @@ void check_control_keys(const std::vector<ControlKey>& keys, Findings& out) {
   }
 }
 
+/// Half a configuration must not leave the control plane open (ruling 27).
+void check_tokens(const Access& access, Findings& out) {
+  const bool wanted = !access.jwt_issuer.empty() || !access.jwt_audience.empty() ||
+                      !access.jwt_jwks_uri.empty() || !access.jwt_roles.empty();
+  if (!wanted) return;
+  if (access.jwt_issuer.empty()) out.add("--jwt-issuer", "none", "Must be set for tokens");
+  if (access.jwt_audience.empty()) out.add("--jwt-audience", "none", "Must be set for tokens");
+  const bool discovers = access.jwt_jwks_uri.empty();
+  const auto& fetched_from = discovers ? access.jwt_issuer : access.jwt_jwks_uri;
+  if (fetched_from.empty()) return;
+  if (const auto url = parse_issuer_url(fetched_from); !url) {
+    out.add(discovers ? "--jwt-issuer" : "--jwt-jwks-uri", without_user_info(fetched_from),
+            url.error().message);
+  }
+}
+
 void check_access(const Access& access, Findings& out) {
   if (!can_be_presented(access.api_key)) {
     out.add("--api-key", "(not shown)", "Must be printable ASCII without blanks");
   }
   check_control_keys(access.control_keys, out);
+  check_tokens(access, out);
   for (const auto& origin : access.cors_allowed_origins) {
     if (is_origin(origin)) continue;
     out.add("--cors-allowed-origins", origin,

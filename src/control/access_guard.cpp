@@ -3,6 +3,7 @@
 
 #include "control/secret_digest.hpp"
 #include "control/verdicts.hpp"
+#include "control/web_keys.hpp"
 #include <smg/base/result.hpp>
 #include <smg/base/text.hpp>
 #include <smg/control/access_guard.hpp>
@@ -26,6 +27,9 @@ Principal gateway_principal() {
 struct AccessGuard::Keys {
   std::optional<SecretDigest> gateway;
   std::vector<ControlKeyDigest> control;
+  bool tokens = false;
+
+  [[nodiscard]] bool guard_control() const noexcept { return tokens || !control.empty(); }
 
   /// Compares with all of them, so that the time does not tell which one it was.
   [[nodiscard]] const Principal* find_control(std::string_view credential) const {
@@ -55,6 +59,7 @@ std::string_view name_of(AuthMethod method) noexcept {
 AccessGuard::AccessGuard(const config::Access& settings) {
   auto keys = std::make_unique<Keys>();
   if (!settings.api_key.empty()) keys->gateway.emplace(settings.api_key);
+  keys->tokens = !settings.jwt_issuer.empty();
   for (const auto& key : settings.control_keys) {
     keys->control.push_back({SecretDigest(key.key), {key.id, AuthMethod::ApiKey, key.role}});
   }
@@ -65,7 +70,7 @@ AccessGuard::~AccessGuard() = default;
 
 Verdict AccessGuard::check(const http::RequestHead& head) const {
   const RouteClass its_class = route_class(head.path);
-  if (its_class == RouteClass::Control && !keys_->control.empty()) return check_control(head);
+  if (its_class == RouteClass::Control && keys_->guard_control()) return check_control(head);
   Verdict verdict;
   if (!keys_->gateway) {
     verdict.hides_credential = keys_->is_misplaced(credential_of(head));
@@ -87,6 +92,11 @@ Verdict AccessGuard::check(const http::RequestHead& head) const {
 Verdict AccessGuard::check_control(const http::RequestHead& head) const {
   const auto credential = credential_of(head);
   if (credential.empty()) return unauthorized("Missing or invalid Authorization header");
+  if (keys_->tokens && looks_like_token(credential)) {
+    Verdict undecided;
+    undecided.wants_token_check = true;
+    return undecided;
+  }
   const Principal* principal = keys_->find_control(credential);
   if (principal == nullptr) return unauthorized("Invalid authentication token");
   return admin_only(*principal);

@@ -22,4 +22,13 @@ Verdict admin_only(Principal principal) {
   return verdict;
 }
 
+Verdict keys_unavailable() {
+  constexpr int kRetryAfterSeconds = 10;
+  Verdict verdict;
+  verdict.refusal = fail(ErrorCode::NoTokenKeys, "The keys of the token issuer are not available");
+  verdict.refusal->retry_after_seconds = kRetryAfterSeconds;
+  verdict.hides_credential = true;
+  return verdict;
+}
+
 }  // namespace smg::control

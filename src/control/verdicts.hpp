@@ -13,4 +13,7 @@ namespace smg::control {
 /// Passes an administrator; 403 for everybody else.
 [[nodiscard]] Verdict admin_only(Principal principal);
 
+/// 503: a token cannot be judged now. The plane stays closed (ruling 27).
+[[nodiscard]] Verdict keys_unavailable();
+
 }  // namespace smg::control

@@ -54,11 +54,12 @@ PlainResponse render_error(const GatewayError& error, InferenceRoute route) {
       break;
     case ErrorCode::Unauthorized:
     case ErrorCode::Forbidden:
+    case ErrorCode::NoTokenKeys:
       if (error.message.empty()) return {.status = error.status()};
       break;
     default: return gateway_error(error);
   }
-  return {error.status(), std::string(kText), error.message, {}, 0};
+  return {error.status(), std::string(kText), error.message, {}, error.retry_after_seconds};
 }
 
 PlainResponse length_limit_exceeded() {

@@ -25,8 +25,9 @@ Gateway::Gateway(const config::GatewayConfig& config)
       fleet_(threads_),
       registry_(config, metrics_, threads_, pools_, fleet_),
       admin_(config, registry_),
+      tokens_(config, threads_, pools_),
       relay_(config, metrics_, fleet_),
-      lifecycle_(config, metrics_, relay_, admin_),
+      lifecycle_(config, metrics_, relay_, admin_, tokens_),
       server_(threads_, config.listen, config.listen.host, config.listen.port, lifecycle_),
       ops_(config, metrics_, admin_) {}
 
@@ -40,6 +41,7 @@ void Gateway::start() {
   threads_.start();
   ops_.start();
   registry_.start();
+  tokens_.start();
   observability::log_info("listening", {{"host", config_.listen.host},
                                         {"port", static_cast<std::uint64_t>(server_.port())},
                                         {"io_threads", static_cast<std::uint64_t>(threads_.size())},
@@ -82,7 +84,10 @@ void Gateway::stop_workers() {
     });
     idle.get_future().wait();
   };
-  wait_until_idle(0, [this] { threads_[0].tasks().spawn(registry_.stop()); });
+  wait_until_idle(0, [this] {
+    threads_[0].tasks().spawn(registry_.stop());
+    threads_[0].tasks().spawn(tokens_.stop());
+  });
   pools_.retire_all();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     wait_until_idle(i, [] {});

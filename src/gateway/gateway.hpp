@@ -36,6 +36,7 @@ class Gateway {
   relay::FleetView fleet_;
   control::WorkerRegistry registry_;
   control::AdminEndpoints admin_;
+  control::TokenAuthority tokens_;
   relay::InferenceRelay relay_;
   RequestLifecycle lifecycle_;
   ClientServer server_;

@@ -150,7 +150,10 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
     request.path_template = admin->path_template;
     request.is_probe = admin->is_probe;
   }
-  if (!is_admitted(request)) co_return;
+  if (answer_preflight(request)) co_return;
+  control::Verdict verdict = guard_.check(head);
+  if (verdict.wants_token_check) verdict = co_await judge_token(request);
+  if (!is_admitted(request, verdict)) co_return;
   if (inference) {
     if (!refuse_early(request, "POST", head.method == Method::Post)) {
       co_await run_inference(request, *inference);
@@ -164,19 +167,30 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
   }
 }
 
-/// What comes before all else: counting, preflights, which need no key, and the key.
-bool RequestLifecycle::is_admitted(Request& request) {
+/// Counts the request; a preflight needs no key.
+bool RequestLifecycle::answer_preflight(Request& request) {
   const auto& head = request.client.head();
-  if (!request.path_template.empty()) {
-    metrics_.count_http_request(http::name(head.method), request.path_template);
-    if (relay::is_preflight(head)) {
-      const auto permission = cors_.permission(head);
-      answer(request, {.status = 200}, permission.fields());
-      return false;
-    }
-  }
-  const control::Verdict verdict = guard_.check(head);
+  if (request.path_template.empty()) return false;
+  metrics_.count_http_request(http::name(head.method), request.path_template);
+  if (!relay::is_preflight(head)) return false;
+  const auto permission = cors_.permission(head);
+  answer(request, {.status = 200}, permission.fields());
+  return true;
+}
+
+net::Task<control::Verdict> RequestLifecycle::judge_token(Request& request) {
+  auto& client = request.client;
+  net::AbortSwitch left;
+  client.on_gone([&left] { left.abort(); });
+  control::Verdict verdict =
+      co_await tokens_.judge(control::credential_of(client.head()), client.thread(), left);
+  client.on_gone(nullptr);
+  co_return verdict;
+}
+
+bool RequestLifecycle::is_admitted(Request& request, const control::Verdict& verdict) {
   request.hides_credential = verdict.hides_credential;
+  if (request.client.gone()) return false;
   audit(request, verdict);
   if (!verdict.refusal) return true;
   http::Fields further;

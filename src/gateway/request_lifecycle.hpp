@@ -3,6 +3,7 @@
 #include "gateway/error_response.hpp"
 #include <smg/control/access_guard.hpp>
 #include <smg/control/admin_endpoints.hpp>
+#include <smg/control/token_authority.hpp>
 #include <smg/relay/inference_relay.hpp>
 
 namespace smg::gateway {
@@ -12,12 +13,14 @@ namespace smg::gateway {
 class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
-                   relay::InferenceRelay& relay, control::AdminEndpoints& admin)
+                   relay::InferenceRelay& relay, control::AdminEndpoints& admin,
+                   control::TokenAuthority& tokens)
       : config_(config),
         metrics_(metrics),
         relay_(relay),
         admin_(admin),
         guard_(config.access),
+        tokens_(tokens),
         cors_(config.access.cors_allowed_origins) {}
 
   [[nodiscard]] net::Task<> handle(http::ClientExchange& client) override;
@@ -28,7 +31,9 @@ class RequestLifecycle final : public http::RequestHandler {
   [[nodiscard]] net::Task<> dispatch(Request& request);
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
-  [[nodiscard]] bool is_admitted(Request& request);
+  [[nodiscard]] bool answer_preflight(Request& request);
+  [[nodiscard]] net::Task<control::Verdict> judge_token(Request& request);
+  [[nodiscard]] bool is_admitted(Request& request, const control::Verdict& verdict);
   void audit(const Request& request, const control::Verdict& verdict) const;
   [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
   void record_inference(const Request& request, const relay::RequestContext& context,
@@ -43,6 +48,7 @@ class RequestLifecycle final : public http::RequestHandler {
   relay::InferenceRelay& relay_;
   control::AdminEndpoints& admin_;
   control::AccessGuard guard_;
+  control::TokenAuthority& tokens_;
   relay::CorsPolicy cors_;
 };
 

@@ -35,6 +35,7 @@ enum class ErrorCode : std::uint8_t {
   UpstreamResponseTooLarge,  ///< the response is larger than --max-payload-size
   // Ours.
   LocalResources,  ///< out of descriptors or ports; never charged to a worker
+  NoTokenKeys,     ///< a token cannot be judged: its issuer's keys cannot be had
   ClientGone,      ///< nobody is left to answer
   Aborted,         ///< cut off by shutdown
   Internal,

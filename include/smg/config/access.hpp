@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,11 @@ struct Access {
   /// --cors-allowed-origins; empty or with a `*`: pages of any origin may call.
   std::vector<std::string> cors_allowed_origins;
   std::vector<ControlKey> control_keys;  ///< --control-plane-api-keys
-  bool audit = false;                    ///< --control-plane-audit-enabled
+  std::string jwt_issuer;                ///< --jwt-issuer; empty: no tokens
+  std::string jwt_audience;              ///< --jwt-audience, goes with the issuer
+  std::string jwt_jwks_uri;  ///< --jwt-jwks-uri; empty: as the issuer's discovery document says
+  std::map<std::string, Role> jwt_roles;  ///< --jwt-role-mapping: theirs to ours; empty: the same
+  bool audit = false;                     ///< --control-plane-audit-enabled
 };
 
 }  // namespace smg::config

@@ -31,6 +31,8 @@ struct Verdict {
   std::string_view challenge;           ///< the value of WWW-Authenticate, with a 401
   /// The credential is the gateway's business: no worker may see it.
   bool hides_credential = false;
+  /// Nothing has been judged: the credential is a token, for TokenAuthority.
+  bool wants_token_check = false;
 };
 
 /// Decides who may call what (spec, shell 5.1 and 5.2): pure logic, thread-safe.

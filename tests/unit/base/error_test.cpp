@@ -41,6 +41,7 @@ constexpr Expected kTable[] = {
     {ErrorCode::UpstreamBodyFailed, 502, "read_response_body_failed", Fault::Worker},
     {ErrorCode::UpstreamResponseTooLarge, 502, "upstream_response_too_large", Fault::Worker},
     {ErrorCode::LocalResources, 503, "local_resources_exhausted", Fault::Gateway},
+    {ErrorCode::NoTokenKeys, 503, "", Fault::Gateway},
     {ErrorCode::ClientGone, 499, "", Fault::Client},
     {ErrorCode::Aborted, 503, "", Fault::Gateway},
     {ErrorCode::Internal, 500, "internal_error", Fault::Gateway},

@@ -271,6 +271,26 @@ TEST_F(CommandLine, SetsAccess) {
   expect_settings(kCases);
 }
 
+TEST_F(CommandLine, SetsTokens) {
+  const auto parsed =
+      parse_launch({"--jwt-issuer", "https://i", "--jwt-audience", "a", "--jwt-jwks-uri",
+                    "https://i/keys", "--jwt-role-mapping", "Ops=admin", "CN=dev,O=x=user"});
+  const auto& access = parsed.outcome.config.access;
+  EXPECT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  EXPECT_EQ(access.jwt_issuer, "https://i");
+  EXPECT_EQ(access.jwt_audience, "a");
+  EXPECT_EQ(access.jwt_jwks_uri, "https://i/keys");
+  EXPECT_EQ(access.jwt_roles,
+            (std::map<std::string, config::Role>{{"Ops", config::Role::Admin},
+                                                 {"CN=dev,O=x", config::Role::User}}));
+  for (const auto mapping : {"abc", "=admin", "Ops=root", "Ops="}) {
+    const auto bad = parse_launch(
+        {"--jwt-issuer", "https://i", "--jwt-audience", "a", "--jwt-role-mapping", mapping});
+    EXPECT_EQ(bad.outcome.exit_code, 1) << mapping;
+    EXPECT_TRUE(contains(bad.err, "Must be <their role>=admin or <their role>=user")) << bad.err;
+  }
+}
+
 TEST_F(CommandLine, RefusesMalformedControlKeysWithoutShowingThem) {
   const std::pair<Arguments, std::string_view> kCases[] = {
       {{"i:n:admin:k", "secret"}, "key 2 - Must be <id>"},
@@ -406,7 +426,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
       {"--tls-cert-path", "c"},
-      {"--jwt-issuer", "i"},
       {"--max-concurrent-requests", "1"},
       {"--rate-limit-tokens-per-second", "1"},
       {"--enable-trace"},

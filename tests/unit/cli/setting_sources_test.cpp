@@ -71,6 +71,18 @@ TEST_F(SettingSources, TakesControlKeysFromTheCustomaryVariable) {
   EXPECT_EQ(parse_launch({}).outcome.exit_code, 1);
 }
 
+TEST_F(SettingSources, TakesTokensFromTheCustomaryVariables) {
+  set("JWT_ISSUER", "https://i");
+  set("JWT_AUDIENCE", "a");
+  set("JWT_JWKS_URI", "https://i/keys");
+  const auto access = parse_launch({"--jwt-audience", "b"}).outcome.config.access;
+  EXPECT_EQ(access.jwt_issuer, "https://i");
+  EXPECT_EQ(access.jwt_audience, "b");
+  EXPECT_EQ(access.jwt_jwks_uri, "https://i/keys");
+  unset("JWT_AUDIENCE");
+  EXPECT_EQ(parse_launch({}).outcome.exit_code, 1);
+}
+
 TEST_F(SettingSources, TakesTheLogLevelFromTheCustomaryVariables) {
   using config::LogLevel;
   const auto level = [](const Arguments& arguments) {

@@ -66,6 +66,23 @@ TEST(Validate, RefusesBadLimitsAndHeaders) {
       {"--request-timeout-secs: 0 -", [](auto& c) { c.limits.request_timeout = Seconds{0}; }},
       {"--queue-timeout-secs: 0 -", [](auto& c) { c.admission.queue_timeout = Seconds{0}; }},
       {"--api-key: (not shown) -", [](auto& c) { c.access.api_key = "a b"; }},
+      {"--jwt-issuer: none -",
+       [](auto& c) {
+         c.access.jwt_audience = "a";
+         c.access.jwt_jwks_uri = "https://i/keys";
+       }},
+      {"--jwt-audience: none -", [](auto& c) { c.access.jwt_issuer = "https://i"; }},
+      {"--jwt-issuer: http://i - must be https",
+       [](auto& c) {
+         c.access.jwt_issuer = "http://i";
+         c.access.jwt_audience = "a";
+       }},
+      {"--jwt-jwks-uri: http://i/keys - must be https",
+       [](auto& c) {
+         c.access.jwt_issuer = "any name";
+         c.access.jwt_audience = "a";
+         c.access.jwt_jwks_uri = "http://i/keys";
+       }},
       {"--cors-allowed-origins: http://a/ -",
        [](auto& c) { c.access.cors_allowed_origins = {"*", "http://a:8", "http://a/"}; }},
       {"--cors-allowed-origins: http://A -",

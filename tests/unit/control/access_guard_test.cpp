@@ -170,5 +170,32 @@ TEST(AccessGuard, ControlKeysAloneLeaveDataOpenAndAreShownToNoWorker) {
   }
 }
 
+// ---- tokens -------------------------------------------------------------------------------------
+
+TEST(AccessGuard, TokensAreForTheAuthorityAndKeysStayValid) {
+  auto access = with_control_keys();
+  access.control_keys.push_back({"k4", "Dots", config::Role::Admin, "d.o.t"});
+  access.jwt_issuer = "https://issuer";
+  const auto check = [&](std::string_view path, std::string_view value) {
+    return judged(access, path, {{"Authorization", value}});
+  };
+  EXPECT_TRUE(check(kControl, "Bearer a.b.c").wants_token_check);
+  EXPECT_TRUE(check(kControl, "Bearer d.o.t").wants_token_check);
+  EXPECT_FALSE(check(kControl, "Bearer adm").wants_token_check);
+  EXPECT_EQ(status_of(check(kControl, "Bearer adm")), 200);
+  EXPECT_EQ(status_of(check(kControl, "Bearer a.b")), 401);
+  EXPECT_FALSE(check(kData, "Bearer a.b.c").wants_token_check);
+  EXPECT_FALSE(check(kOpen, "Bearer a.b.c").wants_token_check);
+}
+
+TEST(AccessGuard, TokensAloneCloseTheControlPlane) {
+  config::Access access;
+  access.api_key = "secret";
+  access.jwt_issuer = "https://issuer";
+  EXPECT_EQ(status_of(judged(access, kControl)), 401);
+  EXPECT_EQ(status_of(judged(access, kControl, {{"Authorization", "Bearer secret"}})), 401);
+  EXPECT_EQ(status_of(judged(access, kData, {{"Authorization", "Bearer secret"}})), 200);
+}
+
 }  // namespace
 }  // namespace smg::control
