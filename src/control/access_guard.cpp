@@ -69,6 +69,7 @@ AccessGuard::AccessGuard(const config::Access& settings) {
 AccessGuard::~AccessGuard() = default;
 
 Verdict AccessGuard::check(const http::RequestHead& head) const {
+  if (!keys_->gateway && !keys_->guard_control()) return {};
   const RouteClass its_class = route_class(head.path);
   if (its_class == RouteClass::Control && keys_->guard_control()) return check_control(head);
   Verdict verdict;

@@ -9,9 +9,9 @@ namespace smg::control {
 
 SecretDigest::SecretDigest(std::string_view secret) noexcept {
   // Looked up once: it costs more than a digest.
-  static EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  static EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   const int done =
-      EVP_Digest(secret.data(), secret.size(), bytes_.data(), nullptr, kSha256, nullptr);
+      EVP_Digest(secret.data(), secret.size(), bytes_.data(), nullptr, sha256, nullptr);
   // Two digests that were not made would match.
   if (done != 1) std::abort();
 }

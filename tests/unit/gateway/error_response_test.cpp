@@ -80,6 +80,17 @@ TEST(RenderError, BrokenChunks) {
                {400, kText, "Failed to buffer the request body: Malformed chunked coding"});
 }
 
+TEST(RenderError, RefusalsOfTheGuardAreText) {
+  for (const auto& routes : {kOpenAi, kPlain}) {
+    expect_shown({ErrorCode::Unauthorized, ""}, routes, {401, "", ""});
+    expect_shown({ErrorCode::Unauthorized, "why"}, routes, {401, kText, "why"});
+    expect_shown({ErrorCode::Forbidden, "why"}, routes, {403, kText, "why"});
+    expect_shown({ErrorCode::NoTokenKeys, "why", 0, 10}, routes, {503, kText, "why"});
+  }
+  const auto later = render_error({ErrorCode::NoTokenKeys, "why", 0, 10}, Generate);
+  EXPECT_EQ(later.retry_after_seconds, 10);
+}
+
 TEST(RenderError, AllOthersLookAlikeOnEveryRoute) {
   using enum ErrorCode;
   const struct {
