@@ -30,6 +30,11 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
+GatewayError body_aborted() {
+  return fail(ErrorCode::BodyAborted,
+              "The request body stream failed before it was fully forwarded");
+}
+
 }  // namespace
 
 H1ServerConnection::H1ServerConnection(net::IoThread& thread, const config::Listen& settings,
@@ -310,9 +315,28 @@ net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> int
       stream_->await_readable();
       co_await read_gate_.wait();
     } else {
-      co_return fail(ErrorCode::BodyAborted,
-                     "The request body stream failed before it was fully forwarded");
+      co_return body_aborted();
     }
+  }
+}
+
+std::uint64_t H1ServerConnection::spliceable_bytes() const noexcept {
+  const bool raw = !head_.chunked && input_.empty() && !continue_due_ && stream_->can_splice();
+  return raw ? body_left_ : 0;
+}
+
+net::Task<Result<std::size_t>> H1ServerConnection::read_body_into(net::Pipe& pipe) {
+  for (;;) {
+    if (read_cancelled_ || gone_) co_return fail(ErrorCode::Aborted);
+    const auto most = std::min<std::uint64_t>(net::Pipe::kBytes, body_left_);
+    const IoResult got = stream_->splice_into(pipe, static_cast<std::size_t>(most));
+    if (got.status == IoResult::Status::Done) {
+      account(got.bytes);
+      co_return got.bytes;
+    }
+    if (got.status != IoResult::Status::WouldBlock) co_return body_aborted();
+    stream_->await_readable();
+    co_await read_gate_.wait();
   }
 }
 
@@ -336,13 +360,19 @@ Result<std::size_t> H1ServerConnection::accept_body(std::span<char> piece) {
     produced = progress.produced;
     input_.insert(0, piece.data() + progress.consumed, piece.size() - progress.consumed);
     body_ended_ = chunks_.ended();
-  } else {
-    body_left_ -= produced;
+  }
+  account(produced);
+  return produced;
+}
+
+/// Counts body bytes that have come.
+void H1ServerConnection::account(std::size_t bytes) {
+  if (!head_.chunked) {
+    body_left_ -= bytes;
     body_ended_ = body_left_ == 0;
   }
-  bytes_received_ += produced;
+  bytes_received_ += bytes;
   if (body_ended_) stream_->await_readable();
-  return produced;
 }
 
 void H1ServerConnection::send_continue() {

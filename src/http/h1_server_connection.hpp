@@ -39,6 +39,8 @@ class H1ServerConnection final : public ServerConnection,
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::uint64_t spliceable_bytes() const noexcept override;
+  net::Task<Result<std::size_t>> read_body_into(net::Pipe& pipe) override;
   bool body_ready() const noexcept override { return !body_ended_ && !input_.empty(); }
   bool body_ended() const noexcept override { return body_ended_; }
   void cancel_read() noexcept override;
@@ -76,6 +78,7 @@ class H1ServerConnection final : public ServerConnection,
 
   [[nodiscard]] Result<std::size_t> take_buffered_body(std::span<char> into);
   [[nodiscard]] Result<std::size_t> accept_body(std::span<char> piece);
+  void account(std::size_t bytes);
   void send_continue();
 
   void write_pieces(std::span<const iovec> pieces);

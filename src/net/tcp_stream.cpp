@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <smg/net/pipe.hpp>
 #include <smg/net/tcp_stream.hpp>
 
 namespace smg::net {
@@ -66,21 +68,29 @@ class TcpStream final : public ByteStream, private Watched {
     return result;
   }
 
-  IoResult write(std::span<const iovec> from) noexcept override {
-    if (!writable_) return {IoResult::Status::WouldBlock, 0, 0};
-    msghdr message{};
-    message.msg_iov = const_cast<iovec*>(from.data());
-    message.msg_iovlen = from.size();
-    ssize_t n = 0;
-    do {
-      n = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
-    } while (n < 0 && errno == EINTR);
+  IoResult write(std::span<const iovec> from) noexcept override { return send(from, 0); }
+
+  bool can_splice() const noexcept override { return true; }
+
+  IoResult splice_into(Pipe& pipe, std::size_t most) noexcept override {
+    if (!readable_) return {IoResult::Status::WouldBlock, 0, 0};
+    const ssize_t n = splice(descriptor_, pipe.write_end(), most);
+    if (n == 0 && most > 0) return {IoResult::Status::End, 0, 0};
     const IoResult result = outcome(n);
-    if (result.status == IoResult::Status::WouldBlock ||
-        (result.status == IoResult::Status::Done && result.bytes < size_of(from))) {
-      writable_ = false;
-    }
+    // A short one may be the pipe's limit: only this says that the socket is empty.
+    if (result.status == IoResult::Status::WouldBlock) readable_ = false;
     return result;
+  }
+
+  IoResult splice_from(Pipe& pipe, std::size_t bytes) noexcept override {
+    if (!writable_) return {IoResult::Status::WouldBlock, 0, 0};
+    const IoResult result = outcome(splice(pipe.read_end(), descriptor_, bytes));
+    if (result.status == IoResult::Status::WouldBlock) writable_ = false;
+    return result;
+  }
+
+  IoResult write_before_splice(std::span<const iovec> from) noexcept override {
+    return send(from, MSG_MORE);
   }
 
   void await_readable() override {
@@ -144,6 +154,34 @@ class TcpStream final : public ByteStream, private Watched {
   }
 
  private:
+  IoResult send(std::span<const iovec> from, int flags) noexcept {
+    if (!writable_) return {IoResult::Status::WouldBlock, 0, 0};
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(from.data());
+    message.msg_iovlen = from.size();
+    ssize_t n = 0;
+    do {
+      n = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL | flags);
+    } while (n < 0 && errno == EINTR);
+    const IoResult result = outcome(n);
+    if (result.status == IoResult::Status::WouldBlock ||
+        (result.status == IoResult::Status::Done && result.bytes < size_of(from))) {
+      writable_ = false;
+    }
+    return result;
+  }
+
+  /// More always follows: a chunk's end at least. A closed peer gives EPIPE, for SIGPIPE is blocked
+  /// on io threads.
+  static ssize_t splice(int from, int to, std::size_t bytes) noexcept {
+    ssize_t n = 0;
+    do {
+      n = ::splice(from, nullptr, to, nullptr, bytes,
+                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE);
+    } while (n < 0 && errno == EINTR);
+    return n;
+  }
+
   void on_events(std::uint32_t events) override {
     constexpr std::uint32_t kFailed = EPOLLERR | EPOLLHUP;
     if ((events & kFailed) != 0) failed_ = true;

@@ -1,6 +1,12 @@
 #include "relay/upload.hpp"
 
 namespace smg::relay {
+namespace {
+
+/// Bytes from which setting up a pipe costs less than copying.
+constexpr std::uint64_t kWorthAPipe = net::Pipe::kBytes;
+
+}  // namespace
 
 StreamedUpload::StreamedUpload(const Services& services, Attempt& attempt)
     : services_(services),
@@ -50,9 +56,11 @@ net::Task<> StreamedUpload::run() {
 /// Waits for bytes of the client, on the stall clock, and passes them on. False: the client failed.
 net::Task<bool> StreamedUpload::forward_piece() {
   auto& client = attempt_.request().client;
+  auto& exchange = attempt_.exchange();
+  net::Pipe* const pipe = pipe_for_rest();
   const auto scratch = client.thread().scratch();
   stall_.arm(services_.config.limits.stream_body_stall_timeout);
-  auto got = co_await client.read_body(scratch);
+  auto got = co_await (pipe != nullptr ? client.read_body_into(*pipe) : client.read_body(scratch));
   stall_.disarm();
   if (!got) {
     fail_client(got.error());
@@ -65,10 +73,25 @@ net::Task<bool> StreamedUpload::forward_piece() {
         fail(ErrorCode::BodyTooLarge, "Request body exceeded " + std::to_string(limit) + " bytes"));
     co_return false;
   }
+  if (pipe != nullptr) {
+    all_sent_ = exchange.send_from(*pipe, *got, client.body_ended());
+    co_return true;
+  }
   const std::string_view piece(scratch.data(), *got);
-  all_sent_ = attempt_.exchange().send({&piece, 1}, client.body_ended());
-  if (!all_sent_) attempt_.exchange().keep_unsent();
+  all_sent_ = exchange.send({&piece, 1}, client.body_ended());
+  if (!all_sent_) exchange.keep_unsent();
   co_return true;
+}
+
+/// The pipe through which the rest of a large body passes; nullptr where it has to be copied.
+net::Pipe* StreamedUpload::pipe_for_rest() {
+  const auto bytes = attempt_.request().client.spliceable_bytes();
+  if (bytes == 0 || pipe_refused_ || !attempt_.exchange().takes_pipe()) return nullptr;
+  if (!pipe_ && bytes >= kWorthAPipe) {
+    pipe_ = net::Pipe::open();
+    pipe_refused_ = !pipe_;
+  }
+  return pipe_.get();
 }
 
 void StreamedUpload::fail_client(const GatewayError& error) {

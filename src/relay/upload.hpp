@@ -22,12 +22,15 @@ class StreamedUpload {
  private:
   [[nodiscard]] net::Task<> run();
   [[nodiscard]] net::Task<bool> forward_piece();
+  [[nodiscard]] net::Pipe* pipe_for_rest();
   void fail_client(const GatewayError& error);
 
   const Services& services_;
   Attempt& attempt_;
   net::Deadline stall_;
   net::TaskGroup task_;
+  std::unique_ptr<net::Pipe> pipe_;
+  bool pipe_refused_ = false;
   std::uint64_t forwarded_ = 0;
   bool all_sent_ = false;
   bool stalled_ = false;

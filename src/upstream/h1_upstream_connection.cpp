@@ -38,6 +38,7 @@ void H1UpstreamConnection::begin() {
   kept_.clear();
   unsent_.clear();
   first_unsent_ = 0;
+  spliced_left_ = 0;
   input_.clear();
   searched_ = 0;
   chunks_ = {};
@@ -58,8 +59,8 @@ bool H1UpstreamConnection::is_quiet() noexcept {
 }
 
 bool H1UpstreamConnection::reusable() const noexcept {
-  return request_ended_ && unsent_.empty() && !write_failed_ && body_ended_ && !surplus_ &&
-         !aborted_ && head_.keep_alive;
+  return request_ended_ && unsent_.empty() && spliced_left_ == 0 && !write_failed_ && body_ended_ &&
+         !surplus_ && !aborted_ && head_.keep_alive;
 }
 
 void H1UpstreamConnection::release() noexcept {
@@ -126,12 +127,7 @@ void H1UpstreamConnection::flush() {
 bool H1UpstreamConnection::send(std::span<const std::string_view> pieces, bool last) {
   std::size_t size = 0;
   for (const auto piece : pieces) size += piece.size();
-  if (chunked_request_ && size > 0) {
-    char* end = std::to_chars(size_line_, size_line_ + 18, size, 16).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    unsent_.push_back({size_line_, static_cast<std::size_t>(end - size_line_)});
-  }
+  if (chunked_request_ && size > 0) queue_size_line(size);
   for (const auto piece : pieces) {
     if (!piece.empty()) unsent_.push_back(piece_of(piece));
   }
@@ -141,11 +137,48 @@ bool H1UpstreamConnection::send(std::span<const std::string_view> pieces, bool l
   return send_pending();
 }
 
+void H1UpstreamConnection::queue_size_line(std::size_t bytes) {
+  char* end = std::to_chars(size_line_, size_line_ + 18, bytes, 16).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  unsent_.push_back({size_line_, static_cast<std::size_t>(end - size_line_)});
+}
+
+bool H1UpstreamConnection::send_from(net::Pipe& pipe, std::size_t bytes, bool last) {
+  queue_size_line(bytes);
+  pipe_ = &pipe;
+  spliced_left_ = bytes;
+  behind_spliced_ = last ? "\r\n0\r\n\r\n" : "\r\n";
+  request_ended_ = request_ended_ || last;
+  return send_pending();
+}
+
 /// Gives the kernel what it takes now. True: nothing is left, or nothing more will be taken.
 bool H1UpstreamConnection::send_pending() {
+  if (!send_unsent()) return false;
+  if (spliced_left_ == 0) return true;
+  return send_spliced() && send_unsent();
+}
+
+/// The pipe's part; what comes behind it is queued then.
+bool H1UpstreamConnection::send_spliced() {
+  while (spliced_left_ > 0 && !aborted_ && !write_failed_) {
+    const IoResult sent = stream_->splice_from(*pipe_, spliced_left_);
+    if (sent.status == IoResult::Status::WouldBlock) return false;
+    write_failed_ = sent.status != IoResult::Status::Done || sent.bytes == 0;
+    spliced_left_ -= sent.bytes;
+  }
+  spliced_left_ = 0;
+  unsent_.assign(1, piece_of(behind_spliced_));
+  return true;
+}
+
+bool H1UpstreamConnection::send_unsent() {
   while (first_unsent_ < unsent_.size() && !aborted_ && !write_failed_) {
     const auto count = std::min<std::size_t>(unsent_.size() - first_unsent_, IOV_MAX);
-    const IoResult sent = stream_->write({&unsent_[first_unsent_], count});
+    const std::span<const iovec> pieces(&unsent_[first_unsent_], count);
+    const IoResult sent =
+        spliced_left_ > 0 ? stream_->write_before_splice(pieces) : stream_->write(pieces);
     if (sent.status == IoResult::Status::WouldBlock) return false;
     if (sent.status == IoResult::Status::Failed) {
       write_failed_ = true;

@@ -28,6 +28,10 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   void flush() override;
   bool send(std::span<const std::string_view> pieces, bool last) override;
   void keep_unsent() override;
+  bool takes_pipe() const noexcept override {
+    return chunked_request_ && unsent_.empty() && stream_->can_splice();
+  }
+  bool send_from(net::Pipe& pipe, std::size_t bytes, bool last) override;
   net::Task<Result<>> flushed() override;
   net::Task<Result<const http::ResponseHead*>> read_head() override;
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
@@ -42,7 +46,10 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   void on_readable() override;
   void on_writable() override;
 
+  void queue_size_line(std::size_t bytes);
   [[nodiscard]] bool send_pending();
+  [[nodiscard]] bool send_unsent();
+  [[nodiscard]] bool send_spliced();
   [[nodiscard]] net::Task<Result<>> read_more_of_head();
   [[nodiscard]] Result<bool> take_head();
   void begin_body();
@@ -64,6 +71,9 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   char size_line_[24];
   std::vector<iovec> unsent_;
   std::size_t first_unsent_ = 0;
+  net::Pipe* pipe_ = nullptr;  ///< where what comes behind `unsent_` is
+  std::size_t spliced_left_ = 0;
+  std::string_view behind_spliced_;
   bool chunked_request_ = false;
   bool request_ended_ = false;
   bool write_failed_ = false;

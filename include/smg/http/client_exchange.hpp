@@ -5,6 +5,7 @@
 #include <smg/base/result.hpp>
 #include <smg/http/message.hpp>
 #include <smg/net/io_thread.hpp>
+#include <smg/net/pipe.hpp>
 
 namespace smg::http {
 
@@ -36,6 +37,15 @@ class ClientExchange {
   /// client left in mid-body), BodyUnreadable (broken chunked coding), Aborted (after
   /// `cancel_read`).
   [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
+
+  /// How much of the body will come as it is on a socket, from here to its end, so that it can be
+  /// read into a pipe; 0 if it cannot.
+  [[nodiscard]] virtual std::uint64_t spliceable_bytes() const noexcept { return 0; }
+
+  /// As `read_body`, into an empty pipe. Only while there are spliceable bytes.
+  [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body_into(net::Pipe& /*pipe*/) {
+    co_return std::size_t{0};
+  }
 
   /// Body bytes are at hand, so that `read_body` will not wait.
   [[nodiscard]] virtual bool body_ready() const noexcept = 0;

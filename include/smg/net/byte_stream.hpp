@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,6 +8,8 @@
 #include <sys/uio.h>
 
 namespace smg::net {
+
+class Pipe;
 
 /// What one non-blocking read or write came to.
 struct IoResult {
@@ -42,6 +45,22 @@ class ByteStream {
 
   [[nodiscard]] virtual IoResult read(std::span<char> into) noexcept = 0;
   [[nodiscard]] virtual IoResult write(std::span<const iovec> from) noexcept = 0;
+
+  /// Whether bytes can pass through a pipe, uncopied: the three methods below.
+  [[nodiscard]] virtual bool can_splice() const noexcept { return false; }
+
+  /// Moves up to `most` bytes into an empty pipe, or `bytes` bytes out of one.
+  [[nodiscard]] virtual IoResult splice_into(Pipe& /*pipe*/, std::size_t /*most*/) noexcept {
+    return {IoResult::Status::Failed, 0, ENOTSUP};
+  }
+  [[nodiscard]] virtual IoResult splice_from(Pipe& /*pipe*/, std::size_t /*bytes*/) noexcept {
+    return {IoResult::Status::Failed, 0, ENOTSUP};
+  }
+
+  /// Writes what is to leave in one packet with the spliced bytes behind it.
+  [[nodiscard]] virtual IoResult write_before_splice(std::span<const iovec> from) noexcept {
+    return write(from);
+  }
 
   /// Asks for one `on_readable()` as soon as a read would not block. Idempotent until it is called.
   virtual void await_readable() = 0;

@@ -7,6 +7,7 @@
 #include <smg/base/result.hpp>
 #include <smg/http/message.hpp>
 #include <smg/net/asio.hpp>
+#include <smg/net/pipe.hpp>
 
 namespace smg::upstream {
 
@@ -35,6 +36,15 @@ class UpstreamExchange {
   /// copied what is left of them. `last` ends the body.
   [[nodiscard]] virtual bool send(std::span<const std::string_view> pieces, bool last) = 0;
   virtual void keep_unsent() = 0;
+
+  /// Whether the next piece of the body may come out of a pipe.
+  [[nodiscard]] virtual bool takes_pipe() const noexcept { return false; }
+
+  /// As `send`, of the `bytes` that a pipe holds; they stay in it until they have gone. Only behind
+  /// `flushed`.
+  [[nodiscard]] virtual bool send_from(net::Pipe& /*pipe*/, std::size_t /*bytes*/, bool /*last*/) {
+    return false;
+  }
 
   /// Waits until the kernel has taken everything. Errors: UpstreamConnect when the worker takes no
   /// more bytes — it may have answered already, so the response is still to be read — or what
