@@ -17,6 +17,9 @@ const ErrorRow& row(ErrorCode code) noexcept {
   static constexpr ErrorRow kModelNotFound{404, "model_not_found", Fault::Fleet, "no_workers"};
   static constexpr ErrorRow kInvalidTarget{400, "invalid_target_worker", Fault::Client,
                                            "validation_error"};
+  static constexpr ErrorRow kQueueFull{429, "admission_queue_full", Fault::Gateway, "overloaded"};
+  static constexpr ErrorRow kQueueTimeout{503, "admission_queue_timeout", Fault::Gateway,
+                                          "overloaded"};
   static constexpr ErrorRow kNoAvailable{503, "no_available_workers", Fault::Fleet, "no_workers"};
   static constexpr ErrorRow kOverloaded{503, "worker_overload_protection_shed", Fault::Fleet,
                                         "no_workers"};
@@ -50,6 +53,8 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::Forbidden: return kForbidden;
     case ErrorCode::ModelNotFound: return kModelNotFound;
     case ErrorCode::InvalidTargetWorker: return kInvalidTarget;
+    case ErrorCode::AdmissionQueueFull: return kQueueFull;
+    case ErrorCode::AdmissionQueueTimeout: return kQueueTimeout;
     case ErrorCode::NoAvailableWorkers: return kNoAvailable;
     case ErrorCode::WorkersOverloaded: return kOverloaded;
     case ErrorCode::NoWorkers: return kNoWorkers;

@@ -43,17 +43,13 @@ bool is_list(Arity arity) {
 }
 
 /// Whether the words of a refused flag leave its feature off.
-bool is_off(const RefusedFlag& refused, Arity arity, const Words& words) {
-  if (refused.refused == Refused::WhenOn) return to_signed(words.front()) <= 0;
+bool is_off(Arity arity, const Words& words) {
   return arity == Arity::Switch && !to_bool(words.front());
 }
 
 std::string help_of(const Flag& flag, const RefusedFlag* refused, bool own_heading) {
   std::string help = flag.text.help;
-  if (refused != nullptr && !own_heading) {
-    help += refused->refused == Refused::WhenOn ? " (above 0: not supported yet)"
-                                                : " (not supported yet)";
-  }
+  if (refused != nullptr && !own_heading) help += " (not supported yet)";
   if (!flag.default_text.empty()) help += " [" + flag.default_text + "]";
   return help;
 }
@@ -179,7 +175,7 @@ void FlagSet::apply(Entry& entry, Words words, bool negated) {
     if (entry.refused != nullptr && entry.refused->refused == Refused::Removed) {
       throw UsageError(std::string(entry.refused->help));
     }
-    if (entry.refused != nullptr && !is_off(*entry.refused, entry.flag.arity, words)) {
+    if (entry.refused != nullptr && !is_off(entry.flag.arity, words)) {
       throw ValueError(std::string(kNotYet));
     }
     if (entry.flag.apply) entry.flag.apply(words);

@@ -10,9 +10,6 @@ namespace {
 // becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
 constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     // Routing and workers.
-    // Admission. The limit is off at zero and below, and its queue idle with it.
-    {.names = "--max-concurrent-requests", .refused = Refused::WhenOn},
-    {.names = "--rate-limit-tokens-per-second", .refused = Refused::WhenOn},
     // Access and TLS.
     {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
     {"--tls-key-path", "FILE", "none", "its private key"},

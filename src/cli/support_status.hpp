@@ -9,7 +9,6 @@ namespace smg::cli {
 
 enum class Refused : std::uint8_t {
   Always,   ///< any use; a switch that is turned off is no use
-  WhenOn,   ///< values above zero; zero and below turn the feature off, which is how it is
   Removed,  ///< gone for good: a usage error that names what to use instead
 };
 

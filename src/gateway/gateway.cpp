@@ -27,7 +27,8 @@ Gateway::Gateway(const config::GatewayConfig& config)
       admin_(config, registry_),
       tokens_(config, threads_, pools_),
       relay_(config, metrics_, fleet_),
-      lifecycle_(config, metrics_, relay_, admin_, tokens_),
+      admission_(config.admission, threads_, metrics_),
+      lifecycle_(config, metrics_, admission_, relay_, admin_, tokens_),
       server_(threads_, config.listen, config.listen.host, config.listen.port, lifecycle_),
       ops_(config, metrics_, admin_) {}
 

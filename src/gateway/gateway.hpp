@@ -38,6 +38,7 @@ class Gateway {
   control::AdminEndpoints admin_;
   control::TokenAuthority tokens_;
   relay::InferenceRelay relay_;
+  Admission admission_;
   RequestLifecycle lifecycle_;
   ClientServer server_;
   OpsServer ops_;

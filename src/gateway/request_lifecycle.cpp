@@ -67,6 +67,7 @@ struct RequestLifecycle::Request {
   std::string_view error_code{};
   std::string worker_url{};
   bool streamed = false;
+  AdmissionPermit permit{};
 };
 
 std::string request_id_of(const http::RequestHead& head,
@@ -117,6 +118,7 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
 /// A response of the gateway's own, counted before its client can have it.
 void RequestLifecycle::answer(Request& request, const PlainResponse& response,
                               const http::Fields& further) {
+  request.permit.give_back();
   request.error_code = response.error_code;
   head_goes_out(request, response.status);
   write_plain(request.client, response, request.id, request.cors, further);
@@ -156,7 +158,9 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
   if (!is_admitted(request, verdict)) co_return;
   if (inference) {
     if (!refuse_early(request, "POST", head.method == Method::Post)) {
-      co_await run_inference(request, *inference);
+      bool admitted = may_run_at_once(request);
+      if (!admitted) admitted = co_await wait_to_run(request, *inference);
+      if (admitted) co_await run_inference(request, *inference);
     }
   } else if (admin) {
     if (!refuse_early(request, admin->allow, admin_.allows(*admin, head.method))) {
@@ -232,6 +236,24 @@ bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bo
   return false;
 }
 
+/// Whether an inference request is within the limit on how many run at once.
+bool RequestLifecycle::may_run_at_once(Request& request) {
+  if (!admission_.limited()) return true;
+  request.permit = admission_.try_enter();
+  return request.permit.held();
+}
+
+/// Waits for the permit to run. False: it is not to be had, and the client has been told.
+net::Task<bool> RequestLifecycle::wait_to_run(Request& request, InferenceRoute route) {
+  auto entered = co_await admission_.enter(request.client);
+  if (entered) {
+    request.permit = std::move(*entered);
+    co_return true;
+  }
+  if (!request.client.gone()) answer(request, render_error(entered.error(), route));
+  co_return false;
+}
+
 net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute route) {
   relay::RequestContext context{.client = request.client,
                                 .route = route,
@@ -240,6 +262,8 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
   context.cors = request.cors;
   context.hides_credential = request.hides_credential;
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
+  // A client that has its answer may come with the next request before this one has wound up here.
+  context.about_to_complete = [&request] { request.permit.give_back(); };
   auto done = co_await relay_.run(context);
   request.worker_url = context.worker_url;
   request.streamed = context.path == relay::BodyPath::Streamed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gateway/admission.hpp"
 #include "gateway/error_response.hpp"
 #include <smg/control/access_guard.hpp>
 #include <smg/control/admin_endpoints.hpp>
@@ -13,10 +14,11 @@ namespace smg::gateway {
 class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
-                   relay::InferenceRelay& relay, control::AdminEndpoints& admin,
-                   control::TokenAuthority& tokens)
+                   Admission& admission, relay::InferenceRelay& relay,
+                   control::AdminEndpoints& admin, control::TokenAuthority& tokens)
       : config_(config),
         metrics_(metrics),
+        admission_(admission),
         relay_(relay),
         admin_(admin),
         guard_(config.access),
@@ -29,6 +31,8 @@ class RequestLifecycle final : public http::RequestHandler {
   struct Request;
 
   [[nodiscard]] net::Task<> dispatch(Request& request);
+  [[nodiscard]] bool may_run_at_once(Request& request);
+  [[nodiscard]] net::Task<bool> wait_to_run(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
   [[nodiscard]] bool answer_preflight(Request& request);
@@ -45,6 +49,7 @@ class RequestLifecycle final : public http::RequestHandler {
 
   const config::GatewayConfig& config_;
   observability::Metrics& metrics_;
+  Admission& admission_;
   relay::InferenceRelay& relay_;
   control::AdminEndpoints& admin_;
   control::AccessGuard guard_;

@@ -108,6 +108,11 @@ class TcpStream final : public ByteStream, private Watched {
     if (failed_) tell_later();
   }
 
+  void await_end() override {
+    end_awaited_ = true;
+    if (ending_) tell_later();
+  }
+
   bool quiet() noexcept override {
     char byte = 0;
     const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -124,6 +129,8 @@ class TcpStream final : public ByteStream, private Watched {
     const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   }
+
+  bool peer_ended() noexcept override { return ending_; }
 
   void shutdown_write() noexcept override { ::shutdown(descriptor_, SHUT_WR); }
 
@@ -192,9 +199,11 @@ class TcpStream final : public ByteStream, private Watched {
     if (writable_ && std::exchange(write_awaited_, false) && !tell_writable()) return;
     const bool read_due = readable_ && read_awaited_;
     const bool failure_due = failed_ && failure_awaited_;
-    if (!read_due && !failure_due) return;
+    const bool end_due = ending_ && end_awaited_;
+    if (!read_due && !failure_due && !end_due) return;
     if (read_due) read_awaited_ = false;
     if (failure_due) failure_awaited_ = false;
+    if (end_due) end_awaited_ = false;
     if (observer_ != nullptr) observer_->on_readable();
   }
 
@@ -230,6 +239,7 @@ class TcpStream final : public ByteStream, private Watched {
   bool read_awaited_ = false;
   bool write_awaited_ = false;
   bool failure_awaited_ = false;
+  bool end_awaited_ = false;
   bool told_later_ = false;
 };
 

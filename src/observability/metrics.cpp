@@ -79,6 +79,17 @@ struct Metrics::Families {
   SeriesFamily<Gauge> http_active{
       *registry, {"smg_http_connections_active", "HTTP requests in service, streams included."}};
 
+  SeriesFamily<Counter> rate_limits{
+      *registry,
+      {"smg_http_rate_limit_total", "Requests admitted or turned away by the limit.", {"result"}}};
+  SeriesFamily<Gauge> admission_inflight{
+      *registry, {"smg_admission_inflight", "Requests that hold a permit to run."}};
+  SeriesFamily<Gauge> admission_queue{
+      *registry, {"smg_admission_queue_depth", "Requests that wait for a permit to run."}};
+  SeriesFamily<Counter> admission_rejections{
+      *registry,
+      {"smg_admission_queue_rejected_total", "Requests that the queue turned away.", {"reason"}}};
+
   SeriesFamily<Counter> router_requests{*registry,
                                         {"smg_router_requests_total",
                                          "Requests routed to the fleet.",
@@ -188,6 +199,36 @@ void Metrics::http_request_began() {
 
 void Metrics::http_request_ended() {
   families_->http_active.at({}).Decrement();
+}
+
+void Metrics::show_admission() {
+  families_->admission_inflight.at({}).Set(0);
+  families_->admission_queue.at({}).Set(0);
+}
+
+void Metrics::count_rate_limit(bool allowed) {
+  const std::string_view result = allowed ? "allowed" : "rejected";
+  families_->rate_limits.at({result}).Increment();
+}
+
+void Metrics::admission_permit_taken() {
+  families_->admission_inflight.at({}).Increment();
+}
+
+void Metrics::admission_permit_returned() {
+  families_->admission_inflight.at({}).Decrement();
+}
+
+void Metrics::admission_wait_began() {
+  families_->admission_queue.at({}).Increment();
+}
+
+void Metrics::admission_wait_ended() {
+  families_->admission_queue.at({}).Decrement();
+}
+
+void Metrics::count_admission_rejected(std::string_view reason) {
+  families_->admission_rejections.at({reason}).Increment();
 }
 
 void Metrics::count_router_request(const RouterLabels& labels) {

@@ -43,8 +43,10 @@ class Attempt {
   /// The last bytes are about to go to the client: the worker is free again, and by the time the
   /// client has them its next request finds it so. A client that is behind keeps the worker
   /// counted.
-  void about_to_complete() noexcept {
-    if (!request_.client.behind()) selection_->release_load();
+  void about_to_complete() {
+    if (request_.client.behind()) return;
+    selection_->release_load();
+    if (request_.about_to_complete) request_.about_to_complete();
   }
 
   /// Settles the breaker and counts the attempt by its status, or by the error that it ended in.

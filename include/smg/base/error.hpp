@@ -24,6 +24,9 @@ enum class ErrorCode : std::uint8_t {
   Forbidden,            ///< a credential that is known and does not suffice
   ModelNotFound,        ///< no worker serves the model
   InvalidTargetWorker,  ///< x-smg-target-worker names no worker
+  // More requests than --max-concurrent-requests.
+  AdmissionQueueFull,     ///< and no place to wait
+  AdmissionQueueTimeout,  ///< and none of them ended in --queue-timeout-secs
   // The fleet's state.
   NoAvailableWorkers,  ///< workers exist, but none may be selected now
   WorkersOverloaded,   ///< all that may be selected report too much load

@@ -48,6 +48,19 @@ class Metrics {
   void http_request_began();
   void http_request_ended();
 
+  /// The gauges of admission, with a sample from now on: there is a limit.
+  void show_admission();
+  /// smg_http_rate_limit_total: a request got a permit to run, or was turned away.
+  void count_rate_limit(bool allowed);
+  /// smg_admission_inflight: requests that hold a permit.
+  void admission_permit_taken();
+  void admission_permit_returned();
+  /// smg_admission_queue_depth: requests that wait for one.
+  void admission_wait_began();
+  void admission_wait_ended();
+  /// smg_admission_queue_rejected_total. `reason`: full or timeout.
+  void count_admission_rejected(std::string_view reason);
+
   /// smg_router_requests_total: once for each request, whatever the number of attempts.
   void count_router_request(const RouterLabels& labels);
   /// smg_router_request_duration_seconds: successes only; `streaming` is not a label.

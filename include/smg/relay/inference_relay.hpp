@@ -22,6 +22,8 @@ struct RequestContext {
   std::chrono::steady_clock::time_point started;
   /// Called with the status of a worker's response just before its head goes to the client.
   std::function<void(int)> head_goes_out{};
+  /// Called, maybe again, when the last bytes are about to go to a client that has all before them.
+  std::function<void()> about_to_complete{};
   bool hides_credential = false;  ///< no worker may see the client's credential
   CorsAnswer cors{};
 

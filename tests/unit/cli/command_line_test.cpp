@@ -65,6 +65,10 @@ TEST_F(CommandLine, SetsListeningAndLimits) {
        [](auto& c) { return c.admission.queue_size == 0; }},
       {{"--rate-limit-tokens-per-second", "0"},
        [](auto& c) { return c.admission.rate_limit_tokens_per_second == 0; }},
+      {{"--max-concurrent-requests", "12"},
+       [](auto& c) { return c.admission.max_concurrent_requests == 12; }},
+      {{"--rate-limit-tokens-per-second", "7"},
+       [](auto& c) { return c.admission.rate_limit_tokens_per_second == 7; }},
   };
   expect_settings(kCases);
 }
@@ -426,8 +430,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
       {"--tls-cert-path", "c"},
-      {"--max-concurrent-requests", "1"},
-      {"--rate-limit-tokens-per-second", "1"},
       {"--enable-trace"},
       {"--otlp-traces-endpoint", "h:1"},
       {"--enable-igw"},
@@ -525,7 +527,6 @@ TEST_F(CommandLine, HelpListsFlagsWithDefaults) {
       {"--request-id-headers", "x-correlation-id"},
       {"--assignment-mode", "[random for manual, else delegate]"},
       {"--routing-key-headers", "[x-smg-routing-key]"},
-      {"--max-concurrent-requests", "(above 0:"},
       {"--max-concurrent-requests", "[-1]"},
       {"--queue-size", "[100]"},
       {"--api-key", "[none]"},

@@ -105,6 +105,8 @@ TEST(RenderError, AllOthersLookAlikeOnEveryRoute) {
       {{ContentCoding, "m"}, 415, "unsupported_content_encoding", "Unsupported Media Type"},
       {{ModelNotFound, "m"}, 404, "model_not_found", "Not Found"},
       {{InvalidTargetWorker, "m"}, 400, "invalid_target_worker", "Bad Request"},
+      {{AdmissionQueueFull, "m"}, 429, "admission_queue_full", "Too Many Requests"},
+      {{AdmissionQueueTimeout, "m"}, 503, "admission_queue_timeout", "Service Unavailable"},
       {{NoAvailableWorkers, "m"}, 503, "no_available_workers", "Service Unavailable"},
       {{NoWorkers, "m"}, 503, "no_workers", "Service Unavailable"},
       {{UpstreamConnect, "m"}, 502, "call_upstream_request_error", "Bad Gateway"},
