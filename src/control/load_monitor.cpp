@@ -85,7 +85,8 @@ net::Task<> watch_load(std::shared_ptr<CancelScope> scope, LoadSubject subject) 
   while (!scope->cancelled()) {
     auto load = co_await questions.ask();
     if (scope->cancelled()) co_return;
-    if (load && !load->ranks.empty()) subject.reported(std::move(*load));
+    if (load && load->ranks.empty()) load.reset();
+    subject.polled(std::move(load));
     next = std::max(next + interval, net::Clock::now());
     co_await scope->sleep(next - net::Clock::now());
   }

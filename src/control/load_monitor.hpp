@@ -9,8 +9,9 @@ namespace smg::control {
 
 /// What the load polls of one engine need to know.
 struct LoadSubject {
-  routing::WorkerPtr worker;                 ///< any of the engine's
-  std::function<void(EngineLoad)> reported;  ///< called with every report, which has rows
+  routing::WorkerPtr worker;  ///< any of the engine's
+  /// Called after every poll; with its report, if there is one that has rows.
+  std::function<void(std::optional<EngineLoad>)> polled;
 };
 
 /// Asks an engine for its load at once and then at its interval, until `scope`

@@ -17,9 +17,6 @@ using routing::WorkerStatus;
 constexpr net::Duration kDrainPoll = std::chrono::milliseconds(20);
 /// The patience with a worker that was registered before this process began.
 constexpr net::Duration kForEver = std::chrono::hours(24L * 365 * 30);
-/// Intervals after which a report is too old to route by.
-constexpr int kReportsCountFor = 3;
-
 const WorkerSpec& spec_to_register(const WorkerEntry& entry) {
   return entry.next_spec ? *entry.next_spec : entry.spec;
 }
@@ -151,21 +148,6 @@ void WorkerRegistry::health_changed(const EntryPtr& entry, WorkerStatus status) 
       "worker health changed",
       {{"worker", entry->url()}, {"id", entry->id}, {"status", routing::name_of(status)}});
   if (status == WorkerStatus::Failed && config_.health.remove_unhealthy) start_removal(entry);
-}
-
-void WorkerRegistry::load_reported(WorkerEntry& entry, EngineLoad load) {
-  const std::lock_guard lock(mutex_);
-  if (!entry.registered()) return;
-  const auto interval = entry.workers.front()->facts().load.interval;
-  entry.load_valid_until = net::Clock::now() + kReportsCountFor * interval;
-  for (const auto& worker : entry.workers) {
-    const EngineLoad share = share_of(load, *worker);
-    if (share.ranks.empty()) continue;
-    auto report = report_of(share);
-    report.valid_until = entry.load_valid_until;
-    worker->board().publish(report);
-  }
-  entry.load = std::move(load);
 }
 
 }  // namespace smg::control

@@ -7,10 +7,14 @@
 #include "control/table_builder.hpp"
 #include "control/worker_entry.hpp"
 #include <smg/control/worker_registry.hpp>
+#include <smg/routing/selection.hpp>
 
 /// The registry's part in load reports: whose are asked for, and what they add up to.
 namespace smg::control {
 namespace {
+
+/// Intervals after which a report is too old to route by.
+constexpr int kReportsCountFor = 3;
 
 /// The policies that read load reports.
 bool reads_loads(const routing::Policy& policy) {
@@ -50,12 +54,49 @@ void WorkerRegistry::start_load_polls(const EntryPtr& entry) {
   cancel(std::exchange(entry->load_scope, nullptr));
   if (!needs_load(*entry->workers.front())) return;
   entry->load_scope = std::make_shared<CancelScope>(thread_);
-  LoadSubject subject{entry->workers.front(), [this, weak = std::weak_ptr(entry)](EngineLoad load) {
-                        if (const auto asked = weak.lock()) load_reported(*asked, std::move(load));
+  LoadSubject subject{entry->workers.front(), [this, weak = std::weak_ptr(entry)](auto load) {
+                        if (const auto asked = weak.lock()) load_polled(*asked, std::move(load));
                       }};
   thread_.post([this, subject, scope = entry->load_scope] {
     if (!stopping_) tasks_.spawn(watch_load(scope, subject));
   });
+}
+
+void WorkerRegistry::load_polled(WorkerEntry& entry, std::optional<EngineLoad> load) {
+  const std::lock_guard lock(mutex_);
+  if (!entry.registered()) return;
+  if (load) load_reported(entry, std::move(*load));
+  // Without a report too: an old one may have run out.
+  show_overloaded();
+}
+
+/// With the lock held.
+void WorkerRegistry::load_reported(WorkerEntry& entry, EngineLoad load) {
+  const auto interval = entry.workers.front()->facts().load.interval;
+  entry.load_valid_until = net::Clock::now() + kReportsCountFor * interval;
+  for (const auto& worker : entry.workers) {
+    const EngineLoad share = share_of(load, *worker);
+    if (share.ranks.empty()) continue;
+    auto report = report_of(share);
+    report.valid_until = entry.load_valid_until;
+    worker->board().publish(report);
+  }
+  entry.load = std::move(load);
+}
+
+/// With the lock held. A model's series stays once it is there, as that of its pool size does.
+void WorkerRegistry::show_overloaded() {
+  std::map<std::string_view, std::uint64_t> counts;
+  for (const auto& model : limited_models_) counts[model] = 0;
+  const auto now = net::Clock::now();
+  for (const auto& [model, pool] : table_->pools()) {
+    if (model.empty()) continue;
+    for (const routing::Worker* worker : pool.workers) {
+      if (!worker->facts().load.overload.any()) continue;
+      counts[*limited_models_.insert(model).first] += routing::is_overloaded(*worker, now) ? 1 : 0;
+    }
+  }
+  for (const auto& [model, count] : counts) metrics_.set_workers_overloaded(model, count);
 }
 
 std::string WorkerRegistry::describe_loads() const {

@@ -393,6 +393,7 @@ void WorkerRegistry::publish() {
   }
   table_ = tables_->build(std::move(workers));
   show_pool_sizes(*table_);
+  show_overloaded();
   fleet_.publish(table_);
 }
 

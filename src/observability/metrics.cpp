@@ -164,6 +164,15 @@ struct Metrics::Families {
       *registry,
       {"smg_worker_pool_size", "Registered workers by model.", {"model"}, kWorkerConnection}};
 
+  SeriesFamily<Gauge> overloaded{*registry,
+                                 {"smg_workers_overloaded",
+                                  "Workers excluded by their own load reports, by model.",
+                                  {"model"}}};
+  SeriesFamily<Counter> overload_sheds{*registry,
+                                       {"smg_worker_overload_shed_total",
+                                        "Requests shed since all workers reported overload.",
+                                        {"stage"}}};
+
   SeriesFamily<Gauge> build_info{
       *registry, {"smg_build_info", "Always 1; the version is a label.", {"version"}}};
   SeriesFamily<Gauge> resident{
@@ -292,6 +301,14 @@ void Metrics::observe_retry_backoff(std::uint32_t attempt, Elapsed backoff) {
 
 void Metrics::set_worker_pool_size(std::string_view model, std::uint64_t workers) {
   families_->pool_sizes.at({model}).Set(static_cast<double>(workers));
+}
+
+void Metrics::set_workers_overloaded(std::string_view model, std::uint64_t workers) {
+  families_->overloaded.at({model}).Set(static_cast<double>(workers));
+}
+
+void Metrics::count_overload_shed(std::string_view stage) {
+  families_->overload_sheds.at({stage}).Increment();
 }
 
 std::unique_ptr<WorkerSeries> Metrics::open_worker_series(std::string_view url) {

@@ -120,6 +120,9 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing
   if (!selected) {
     services_.metrics.count_upstream_response(selected.error().status(),
                                               row(selected.error().code).wire_code);
+    if (selected.error().code == ErrorCode::WorkersOverloaded) {
+      services_.metrics.count_overload_shed("selection");
+    }
     co_return selected.error();
   }
   if (!retries_) inputs_->release_prompt();

@@ -15,13 +15,6 @@ struct Candidates {
   std::optional<std::chrono::seconds> relief;
 };
 
-bool is_overloaded(const Worker& worker, TimePoint now) noexcept {
-  const auto& limits = worker.facts().load.overload;
-  if (!limits.any()) return false;
-  const auto report = worker.board().report(now);
-  return report && limits.reached_by(*report);
-}
-
 Candidates find_candidates(std::span<Worker* const> workers, std::span<Worker* const> avoid,
                            TimePoint now) {
   Candidates found;
@@ -71,6 +64,13 @@ int seconds_until_change(const ModelPool& pool, TimePoint now) {
 }
 
 }  // namespace
+
+bool is_overloaded(const Worker& worker, TimePoint now) noexcept {
+  const auto& limits = worker.facts().load.overload;
+  if (!limits.any()) return false;
+  const auto report = worker.board().report(now);
+  return report && limits.reached_by(*report);
+}
 
 Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const ModelPool& pool,
                                                  const RoutingRequest& request,

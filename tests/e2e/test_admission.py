@@ -6,6 +6,7 @@ import contextlib
 import pytest
 
 from binary import *
+from fleet import reporting
 
 PERMITS = 2
 
@@ -115,3 +116,15 @@ async def test_the_grace_period_ends_the_wait_in_the_queue():
             assert await asyncio.wait_for(g.process.wait(), 10) == 0
             for client in clients:
                 assert await client.reader.read() == b""
+
+
+async def test_sheds_for_overloaded_workers_are_counted():
+    async with reporting(waiting=9) as w, Launched(
+            "--worker-overload-waiting-requests", "9", "--load-monitor-interval", "1", workers=[w]) as g:
+        async def counted() -> bool:
+            return (await g.metrics()).value("smg_workers_overloaded") == 1
+        await eventually(counted)
+        response = await g.post("/v1/chat/completions", chat())
+        assert (response.status, response.error_code) == (503, "worker_overload_protection_shed")
+        assert response.header("retry-after") == "1"
+        assert (await g.metrics()).value("smg_worker_overload_shed_total", stage="selection") == 1

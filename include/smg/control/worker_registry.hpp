@@ -110,12 +110,14 @@ class WorkerRegistry {
   void install(WorkerEntry& entry, std::vector<routing::WorkerPtr> workers);
   void publish();
   void show_pool_sizes(const routing::WorkerTable& table);
+  void load_reported(WorkerEntry& entry, EngineLoad load);
+  void show_overloaded();
 
   // On thread 0, taking the lock.
   [[nodiscard]] net::Task<> run_registration(EntryPtr entry, ScopePtr scope);
   [[nodiscard]] net::Task<> run_removal(EntryPtr entry, ScopePtr scope);
   void health_changed(const EntryPtr& entry, routing::WorkerStatus status);
-  void load_reported(WorkerEntry& entry, EngineLoad load);
+  void load_polled(WorkerEntry& entry, std::optional<EngineLoad> load);
   void drop(const EntryPtr& entry);
 
   [[nodiscard]] std::vector<SavedWorker> kept_workers() const;
@@ -129,8 +131,9 @@ class WorkerRegistry {
   mutable std::mutex mutex_;
   std::vector<EntryPtr> entries_;  ///< in the order in which they were accepted
   std::unique_ptr<TableBuilder> tables_;
-  routing::WorkerTablePtr table_;                    ///< the last one published
-  std::set<std::string, std::less<>> sized_models_;  ///< with a pool size in the metrics
+  routing::WorkerTablePtr table_;                      ///< the last one published
+  std::set<std::string, std::less<>> sized_models_;    ///< with a pool size in the metrics
+  std::set<std::string, std::less<>> limited_models_;  ///< with a count of overloaded workers
 
   net::TaskGroup tasks_;   ///< on thread 0
   bool stopping_ = false;  ///< on thread 0

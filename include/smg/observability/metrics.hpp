@@ -93,6 +93,11 @@ class Metrics {
   void observe_retry_backoff(std::uint32_t attempt, Elapsed backoff);
   /// smg_worker_pool_size: workers registered for the model; 0 stays visible.
   void set_worker_pool_size(std::string_view model, std::uint64_t workers);
+  /// smg_workers_overloaded: workers of the model that their load reports rule out now.
+  void set_workers_overloaded(std::string_view model, std::uint64_t workers);
+  /// smg_worker_overload_shed_total: a request was answered with WorkersOverloaded. `stage`: where
+  /// that was found, always `selection` here.
+  void count_overload_shed(std::string_view stage);
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 

@@ -44,6 +44,9 @@ class Selection {
   bool settled_ = false;
 };
 
+/// Whether the worker's own load report rules it out, by the limits that are set for it.
+[[nodiscard]] bool is_overloaded(const Worker& worker, TimePoint now) noexcept;
+
 /// Chooses a worker of `pool`: healthy, with a breaker that permits, not overloaded by its own
 /// report, and not among `avoid` while there is another (ruling 16); among those the pool's policy
 /// decides. A worker that the client names is the only choice, tried before or not. Errors:

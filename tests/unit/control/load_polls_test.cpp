@@ -67,5 +67,32 @@ TEST_F(LoadPollsTest, APolicyOrALimitNeedsThem) {
   }
 }
 
+TEST_F(LoadPollsTest, OverloadedWorkersAreCounted) {
+  config_.load_monitor.interval = config::Seconds(1);
+  config_.worker_overload.waiting_requests = 3;
+  worker_.answer("/loads?model=base", 200, R"({"loads":[{"num_waiting_reqs":3}]})");
+  start();
+  const auto shows = [this](int count) {
+    const std::string sample =
+        "\nsmg_workers_overloaded{model=\"base\"} " + std::to_string(count) + "\n";
+    return metrics_.exposition().find(sample) != std::string::npos;
+  };
+  const std::string page = add();
+  while (!shows(1)) std::this_thread::yield();
+  worker_.answer("/loads?model=base", 200, R"({"loads":[{"num_waiting_reqs":2}]})");
+  while (!shows(0)) std::this_thread::yield();
+  worker_.answer("/loads?model=base", 200, R"({"loads":[{"num_waiting_reqs":4}]})");
+  while (!shows(1)) std::this_thread::yield();
+  EXPECT_EQ(call(http::Method::Delete, page).status, 202);
+  while (!shows(0)) std::this_thread::yield();
+}
+
+TEST_F(LoadPollsTest, WithoutALimitNobodyIsCountedAsOverloaded) {
+  worker_.answer("/loads?model=base", 200, R"({"loads":[{"num_waiting_reqs":3}]})");
+  start();
+  until(add(), R"("engine_load":)");
+  EXPECT_EQ(metrics_.exposition().find("smg_workers_overloaded{"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace smg::control
