@@ -12,46 +12,20 @@
 namespace smg::net {
 namespace {
 
-struct FreeContext {
-  void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-};
 struct FreeSession {
   void operator()(SSL_SESSION* session) const noexcept { SSL_SESSION_free(session); }
 };
 using SessionPtr = std::unique_ptr<SSL_SESSION, FreeSession>;
-
-/// The list of protocols as ALPN sends it: each with its length in front.
-std::string alpn_list(const std::vector<std::string>& protocols) {
-  std::string list;
-  for (const std::string& protocol : protocols) {
-    list += static_cast<char>(protocol.size());
-    list += protocol;
-  }
-  return list;
-}
 
 bool is_ip_literal(const std::string& host) {
   return host.find(':') != std::string::npos ||
          host.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-/// Waits for the stream to become readable, or for somebody to give up.
-class HandshakeWaiter final : public StreamObserver {
- public:
-  explicit HandshakeWaiter(Executor executor) : gate_(executor) {}
-  void on_readable() override { gate_.open_and_resume(); }
-  void on_writable() override { gate_.open_and_resume(); }
-  void wake() { gate_.open(); }
-  Task<> wait() { return gate_.wait(); }
-
- private:
-  Gate gate_;
-};
-
 }  // namespace
 
 struct TlsClient::State {
-  std::unique_ptr<SSL_CTX, FreeContext> context;
+  SslContextPtr context;
   std::mutex mutex;
   std::map<std::string, SessionPtr> sessions;  ///< to resume, by host, port and protocol
 
@@ -135,24 +109,7 @@ Task<Result<TlsClient::Connected>> TlsClient::handshake(IoThread& thread,
   state_->resume(ssl.get(), key);
 
   auto stream = std::make_unique<TlsStream>(thread, std::move(ssl), std::move(tcp));
-  HandshakeWaiter waiter(thread.executor());
-  stream->observe(&waiter);
-  bool timed_out = false;
-  Deadline deadline(thread.deadlines(), [&] {
-    timed_out = true;
-    waiter.wake();
-  });
-  deadline.arm(timeout);
-  abort.set([&waiter] { waiter.wake(); });
-  IoResult result{IoResult::Status::WouldBlock};
-  for (;;) {
-    result = stream->handshake();
-    if (result.status != IoResult::Status::WouldBlock || timed_out || abort.aborted()) break;
-    stream->await_readable();
-    co_await waiter.wait();
-  }
-  abort.clear();
-  stream->observe(nullptr);
+  const IoResult result = co_await shake_hands(thread, *stream, timeout, abort);
   if (abort.aborted()) co_return fail(ErrorCode::Aborted);
   if (result.status == IoResult::Status::WouldBlock) {
     co_return fail(ErrorCode::UpstreamTimeout, "Timed out in the TLS handshake with the worker");
@@ -164,11 +121,8 @@ Task<Result<TlsClient::Connected>> TlsClient::handshake(IoThread& thread,
     co_return fail(ErrorCode::UpstreamConnect,
                    "The TLS handshake with the worker failed: " + reason);
   }
-  const unsigned char* chosen = nullptr;
-  unsigned size = 0;
-  SSL_get0_alpn_selected(&stream->ssl(), &chosen, &size);
   Connected connected;
-  connected.protocol.assign(reinterpret_cast<const char*>(chosen), size);
+  connected.protocol = chosen_protocol(*stream);
   connected.stream = std::move(stream);
   co_return connected;
 }
