@@ -23,6 +23,9 @@ void bind_listen(FlagSet& flags, config::Listen& listen) {
                  listen.idle_connection_timeout);
   flags.duration({"--shutdown-grace-period-secs", "SECS", "total time that a shutdown may take"},
                  listen.shutdown_grace_period);
+  flags.text({"--tls-cert-path", "FILE", "certificate shown to clients, which then must speak TLS"},
+             listen.tls_cert_path);
+  flags.text({"--tls-key-path", "FILE", "its private key"}, listen.tls_key_path);
   flags.list({"--request-id-headers", "NAME...", "headers searched for a client's request id"},
              listen.request_id_headers);
 }

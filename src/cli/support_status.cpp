@@ -9,10 +9,6 @@ namespace {
 // The one place that says what this version does not do. A flag that is bound to a setting as well
 // becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
 constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
-    // Routing and workers.
-    // Access and TLS.
-    {"--tls-cert-path", "FILE", "none", "certificate shown to clients"},
-    {"--tls-key-path", "FILE", "none", "its private key"},
     // Tracing.
     {"--enable-trace", "", "", "export traces"},
     {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},

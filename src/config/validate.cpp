@@ -79,6 +79,10 @@ bool is_field_name(std::string_view name) {
   return !name.empty();
 }
 
+bool is_readable(const std::string& path) {
+  return ::access(path.c_str(), R_OK) == 0;
+}
+
 /// Fields that frame or address the message on one connection: forwarding a client's value would
 /// let it forge the gateway's own.
 bool belongs_to_the_connection(std::string_view name) {
@@ -101,7 +105,21 @@ bool belongs_to_the_connection(std::string_view name) {
   return false;
 }
 
+void check_server_tls(const Listen& listen, Findings& out) {
+  if (listen.tls_cert_path.empty() != listen.tls_key_path.empty()) {
+    out.add("--tls-cert-path", listen.tls_cert_path,
+            "Both --tls-cert-path and --tls-key-path must be specified together");
+  }
+  if (const auto& path = listen.tls_cert_path; !path.empty() && !is_readable(path)) {
+    out.add("--tls-cert-path", path, "Failed to read server certificate from " + path);
+  }
+  if (const auto& path = listen.tls_key_path; !path.empty() && !is_readable(path)) {
+    out.add("--tls-key-path", path, "Failed to read server key from " + path);
+  }
+}
+
 void check_listen(const Listen& listen, Findings& out) {
+  check_server_tls(listen, out);
   out.ip_address("--host", listen.host);
   if (listen.port == 0) out.add("--port", "0", "Port must be > 0");
   out.between("--io-threads", listen.io_threads, 0U, kMostIoThreads);
@@ -122,9 +140,7 @@ void check_tls_files(const Upstream& upstream, Findings& out) {
             "Both --client-cert-path and --client-key-path must be specified together");
   }
   const auto check = [&out](std::string_view flag, const std::string& path) {
-    if (!path.empty() && ::access(path.c_str(), R_OK) != 0) {
-      out.add(flag, path, "Failed to read the file");
-    }
+    if (!path.empty() && !is_readable(path)) out.add(flag, path, "Failed to read the file");
   };
   for (const auto& path : upstream.ca_cert_paths) check("--ca-cert-paths", path);
   check("--client-cert-path", upstream.client_cert_path);

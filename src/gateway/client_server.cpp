@@ -2,6 +2,8 @@
 
 #include <future>
 
+#include <smg/observability/log.hpp>
+
 namespace smg::gateway {
 namespace {
 
@@ -15,14 +17,33 @@ void run_on(net::IoThread& thread, const std::function<void()>& work) {
   done.get_future().wait();
 }
 
+std::unique_ptr<net::TlsServer> make_tls(const config::Listen& settings) {
+  if (settings.tls_cert_path.empty()) return nullptr;
+  return std::make_unique<net::TlsServer>(
+      net::TlsServerSettings{settings.tls_cert_path, settings.tls_key_path});
+}
+
 }  // namespace
 
 ClientServer::ClientServer(net::IoThreads& threads, const config::Listen& settings,
-                           const std::string& host, std::uint16_t port,
                            http::RequestHandler& handler)
-    : threads_(threads), listener_(threads[0], host, port) {
+    : threads_(threads),
+      tls_(make_tls(settings)),
+      listener_(threads[0], settings.host, settings.port) {
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    shards_.push_back(std::make_unique<http::ServerShard>(threads[i], settings, handler));
+    shards_.push_back(
+        std::make_unique<http::ServerShard>(threads[i], settings, handler, tls_.get()));
+  }
+}
+
+void ClientServer::reload_tls() noexcept {
+  if (!tls_) return;
+  try {
+    tls_->reload();
+    observability::log_info("TLS certificate reloaded", {});
+  } catch (const std::exception& e) {
+    observability::log_error("the TLS certificate was not reloaded, the old one stays",
+                             {{"reason", e.what()}});
   }
 }
 

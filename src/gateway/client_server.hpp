@@ -13,14 +13,18 @@ namespace smg::gateway {
 /// has the fewest, and stays there.
 class ClientServer {
  public:
-  /// Binds at once: throws std::runtime_error for an address that cannot be had.
-  ClientServer(net::IoThreads& threads, const config::Listen& settings, const std::string& host,
-               std::uint16_t port, http::RequestHandler& handler);
+  /// Binds at once: throws std::runtime_error for an address that cannot be had, or for TLS files
+  /// that cannot be used.
+  ClientServer(net::IoThreads& threads, const config::Listen& settings,
+               http::RequestHandler& handler);
 
   /// Accepts from now on. Before the threads run, or on thread 0.
   void start();
 
   [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
+
+  /// Reads the TLS files again; logs how that went. Without TLS nothing happens. Blocks.
+  void reload_tls() noexcept;
 
   /// The steps of a shutdown; from any thread but the io threads. Each returns when it is done.
   void close_listener();
@@ -34,6 +38,7 @@ class ClientServer {
   void hand_over(int descriptor);
 
   net::IoThreads& threads_;
+  std::unique_ptr<net::TlsServer> tls_;  ///< null: clients speak in the clear
   std::vector<std::unique_ptr<http::ServerShard>> shards_;
   net::Listener listener_;
 };

@@ -29,7 +29,7 @@ Gateway::Gateway(const config::GatewayConfig& config)
       relay_(config, metrics_, fleet_),
       admission_(config.admission, threads_, metrics_),
       lifecycle_(config, metrics_, admission_, relay_, admin_, tokens_),
-      server_(threads_, config.listen, config.listen.host, config.listen.port, lifecycle_),
+      server_(threads_, config.listen, lifecycle_),
       ops_(config, metrics_, admin_) {}
 
 Gateway::~Gateway() {

@@ -20,6 +20,9 @@ class Gateway {
 
   void start();
 
+  /// Reads the files again that may change under a running gateway: the TLS certificate. Blocks.
+  void reload() noexcept { server_.reload_tls(); }
+
   /// Ends gracefully (spec, shell section 7): readiness turns, new requests are served for a while,
   /// then running ones may finish until the grace period is over. `hurry` is asked now and then
   /// whether to cut that short. Blocks; from the main thread.

@@ -22,6 +22,14 @@ sigset_t stop_signals() {
   return signals;
 }
 
+/// The signals that the main thread takes: besides those, the one to read files again. It ends
+/// nothing, also where there is nothing to read.
+sigset_t all_signals() {
+  sigset_t signals = stop_signals();
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
 /// Whether a second SIGINT has come: an impatient user at a terminal. Further SIGTERMs change
 /// nothing.
 bool interrupted_again() {
@@ -34,9 +42,12 @@ void serve_until_told(const config::GatewayConfig& config) {
   Gateway gateway(config);
   gateway.start();
   notify_service_manager("READY=1");
-  const sigset_t signals = stop_signals();
-  int which = 0;
-  sigwait(&signals, &which);
+  const sigset_t signals = all_signals();
+  int which = SIGHUP;
+  while (which == SIGHUP) {
+    sigwait(&signals, &which);
+    if (which == SIGHUP) gateway.reload();
+  }
   notify_service_manager("STOPPING=1");
   bool hurried = false;
   gateway.shut_down([&] { return hurried = hurried || (which == SIGINT && interrupted_again()); });
@@ -48,7 +59,7 @@ int run_daemon(const config::GatewayConfig& config, const DaemonOptions& options
   ::mallopt(M_MMAP_THRESHOLD, kMapFromBytes);
   ::signal(SIGPIPE, SIG_IGN);
   // Blocked before any thread starts, and taken by the main thread alone.
-  const sigset_t signals = stop_signals();
+  const sigset_t signals = all_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   observability::init_logging(config.observability);
   config::GatewayConfig effective = config;

@@ -256,7 +256,7 @@ void TlsStream::await_writable() {
 
 bool TlsStream::quiet() noexcept {
   if (failed_ || SSL_pending(ssl_.get()) != 0) return false;
-  if (below_->quiet()) return true;
+  if (!holds_input() && below_->quiet()) return true;
   // It may be no more than a session ticket.
   char byte = 0;
   return read({&byte, 1}).status == Status::WouldBlock;

@@ -24,6 +24,8 @@ struct Listen {
   Seconds header_read_timeout{30};      ///< --header-read-timeout-secs (ours); 0: none
   Seconds idle_connection_timeout{75};  ///< --idle-connection-timeout-secs (ours); 0: none
   Seconds shutdown_grace_period{180};   ///< --shutdown-grace-period-secs
+  std::string tls_cert_path;            ///< --tls-cert-path, PEM; empty: no TLS
+  std::string tls_key_path;             ///< --tls-key-path, PEM
   std::vector<std::string> request_id_headers{"x-request-id", "x-correlation-id", "x-trace-id",
                                               "request-id"};  ///< --request-id-headers
 };

@@ -6,17 +6,20 @@
 
 #include <smg/config/gateway_config.hpp>
 #include <smg/http/client_exchange.hpp>
+#include <smg/net/tls_server.hpp>
 
 namespace smg::http {
 
 class H1ServerConnection;
 class ServerConnection;
 
-/// The client connections of one IoThread, HTTP/1 and HTTP/2 as their first bytes say. All members
-/// but `connections()` are used on that thread.
+/// The client connections of one IoThread, HTTP/1 and HTTP/2 as their first bytes say, whatever TLS
+/// has negotiated. All members but `connections()` are used on that thread.
 class ServerShard {
  public:
-  ServerShard(net::IoThread& thread, const config::Listen& settings, RequestHandler& handler);
+  /// `tls`: shakes hands with each client first; nullptr: they speak in the clear.
+  ServerShard(net::IoThread& thread, const config::Listen& settings, RequestHandler& handler,
+              net::TlsServer* tls = nullptr);
   ~ServerShard();
   ServerShard(const ServerShard&) = delete;
   ServerShard& operator=(const ServerShard&) = delete;
@@ -24,7 +27,8 @@ class ServerShard {
   /// Serves an accepted descriptor until either side ends it.
   void take(int descriptor);
 
-  /// Closes idle connections, and every other one behind its running request.
+  /// Closes idle connections and such that still shake hands, and every other one behind its
+  /// running request.
   void drain();
 
   /// Cuts every connection off.
@@ -43,13 +47,19 @@ class ServerShard {
 
  private:
   class Departure;
+  class Handshake;
   using Connections = std::list<std::unique_ptr<ServerConnection>>;
 
+  void start(std::unique_ptr<net::ByteStream> stream);
+  [[nodiscard]] net::Task<> shake_hands(std::unique_ptr<net::ByteStream> stream);
+  void give_up_handshakes();
   [[nodiscard]] net::Task<> serve(Connections::iterator connection, H1ServerConnection& first);
 
   net::IoThread& thread_;
   const config::Listen& settings_;
   RequestHandler& handler_;
+  net::TlsServer* const tls_;
+  std::list<net::AbortSwitch> handshakes_;
   Connections connections_;
   net::TaskGroup tasks_;
   std::atomic<std::size_t> count_{0};

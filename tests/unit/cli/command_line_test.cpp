@@ -429,7 +429,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
-      {"--tls-cert-path", "c"},
       {"--enable-trace"},
       {"--otlp-traces-endpoint", "h:1"},
       {"--enable-igw"},

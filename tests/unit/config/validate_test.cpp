@@ -60,6 +60,26 @@ TEST(Validate, RefusesBadListeners) {
   expect_refused(kCases);
 }
 
+TEST(Validate, RefusesHalfOrUnreadableTls) {
+  const Refusal kCases[] = {
+      {"--tls-cert-path: /dev/null - Both --tls-cert-path and --tls-key-path",
+       [](auto& c) { c.listen.tls_cert_path = "/dev/null"; }},
+      {"--tls-cert-path:  - Both --tls-cert-path and --tls-key-path",
+       [](auto& c) { c.listen.tls_key_path = "/dev/null"; }},
+      {"--tls-cert-path: /nonexistent - Failed to read server certificate from /nonexistent",
+       [](auto& c) {
+         c.listen.tls_cert_path = "/nonexistent";
+         c.listen.tls_key_path = "/dev/null";
+       }},
+      {"--tls-key-path: /nonexistent - Failed to read server key from /nonexistent",
+       [](auto& c) {
+         c.listen.tls_cert_path = "/dev/null";
+         c.listen.tls_key_path = "/nonexistent";
+       }},
+  };
+  expect_refused(kCases);
+}
+
 TEST(Validate, RefusesBadLimitsAndHeaders) {
   const Refusal kCases[] = {
       {"--max-payload-size: 0 - Must be > 0", [](auto& c) { c.limits.max_payload_size = 0; }},
