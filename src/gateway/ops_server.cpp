@@ -72,7 +72,7 @@ OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings,
                       std::unique_ptr<http::RequestHandler> answers)
     : handler(std::move(answers)),
       shard(thread, settings, *handler),
-      listener(thread, host, number) {
+      listener(thread, host, number, net::Descriptors::All) {
   listener.start([this](int descriptor) {
     shard.expect_one();
     shard.take(descriptor);

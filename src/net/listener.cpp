@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/descriptor_reserve.hpp"
 #include <smg/net/listener.hpp>
 #include <smg/observability/log.hpp>
 
@@ -38,8 +39,9 @@ int listen_on(const Endpoint& endpoint) {
 
 }  // namespace
 
-Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port)
-    : thread_(thread), pause_(thread.deadlines(), [this] { take_batch(); }) {
+Listener::Listener(IoThread& thread, const std::string& host, std::uint16_t port,
+                   Descriptors may_use)
+    : thread_(thread), may_use_(may_use), pause_(thread.deadlines(), [this] { take_batch(); }) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   const auto endpoint = literal_endpoint(bracketed ? host.substr(1, host.size() - 2) : host, port);
   const std::string refusal = "cannot listen on " + host + ":" + std::to_string(port) + ": ";
@@ -68,8 +70,11 @@ void Listener::on_events(std::uint32_t) {
 
 void Listener::take_batch() {
   for (int i = 0; i < kBatch; ++i) {
+    if (running_short_ && only_reserved_descriptors_left(descriptor_)) return wait_for_resources();
     const int taken = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (taken >= 0) {
+      running_short_ =
+          may_use_ == Descriptors::Unreserved && taken + kBatch >= first_reserved_descriptor();
       hand_over(taken);
       if (descriptor_ < 0) return;
       continue;

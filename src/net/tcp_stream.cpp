@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/descriptor_reserve.hpp"
 #include <smg/net/pipe.hpp>
 #include <smg/net/tcp_stream.hpp>
 
@@ -303,6 +304,10 @@ Task<int> connect_one(ConnectAttempt& attempt, const Endpoint& endpoint,
   const int descriptor =
       ::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) co_return errno;
+  if (descriptor >= first_reserved_descriptor()) {
+    ::close(descriptor);
+    co_return EMFILE;
+  }
   const auto* address = reinterpret_cast<const sockaddr*>(&endpoint.address);
   const bool at_once = ::connect(descriptor, address, endpoint.size) == 0;
   const int why = at_once ? 0 : errno;

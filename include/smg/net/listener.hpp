@@ -7,6 +7,10 @@
 
 namespace smg::net {
 
+/// Which descriptors accepted connections may take: some of the last ones are kept back for the
+/// probe and metrics ports, which have to answer when clients have taken all others.
+enum class Descriptors : std::uint8_t { Unreserved, All };
+
 /// A listening TCP socket on one IoThread. Accepting survives running out of descriptors: it pauses
 /// for a moment and goes on (ruling 30).
 class Listener final : private Watched {
@@ -16,7 +20,8 @@ class Listener final : private Watched {
 
   /// Binds at once: throws std::runtime_error when the address cannot be had. `host` is an IP
   /// literal, with or without brackets.
-  Listener(IoThread& thread, const std::string& host, std::uint16_t port);
+  Listener(IoThread& thread, const std::string& host, std::uint16_t port,
+           Descriptors may_use = Descriptors::Unreserved);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -38,10 +43,12 @@ class Listener final : private Watched {
   void wait_for_resources();
 
   IoThread& thread_;
+  const Descriptors may_use_;
   int descriptor_ = -1;
   Accepted accepted_;
   Deadline pause_;
   bool paused_ = false;
+  bool running_short_ = false;  ///< the reserve is near
   TimePoint last_warning_{};
 };
 
