@@ -70,7 +70,7 @@ DailyFileSink::DailyFileSink(LogForm form, spdlog::details::thread_pool& queue,
   file_ = open_file(date_of(day_));
   if (file_ < 0) {
     throw std::runtime_error("cannot open a log file in '" + directory_ +
-                             "': " + std::strerror(errno));
+                             "': " + std::generic_category().message(errno));
   }
 }
 
