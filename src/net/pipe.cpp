@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "net/descriptor_reserve.hpp"
 #include <smg/net/pipe.hpp>
 
 namespace smg::net {
@@ -14,7 +15,8 @@ std::unique_ptr<Pipe> Pipe::open() noexcept {
   if (!pipe) {
     ::close(ends[0]);
     ::close(ends[1]);
-  } else if (::fcntl(pipe->write_end(), F_SETPIPE_SZ, static_cast<int>(kBytes)) < 0) {
+  } else if (ends[1] >= first_reserved_descriptor() ||
+             ::fcntl(pipe->write_end(), F_SETPIPE_SZ, static_cast<int>(kBytes)) < 0) {
     pipe.reset();
   }
   return pipe;
