@@ -30,7 +30,7 @@ Gateway::Gateway(const config::GatewayConfig& config)
       admission_(config.admission, threads_, metrics_),
       lifecycle_(config, metrics_, admission_, relay_, admin_, tokens_),
       server_(threads_, config.listen, lifecycle_),
-      ops_(config, metrics_, admin_) {}
+      ops_(config, metrics_, registry_, admin_) {}
 
 Gateway::~Gateway() {
   ops_.stop();

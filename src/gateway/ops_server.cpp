@@ -23,7 +23,8 @@ bool is_read(Method method) noexcept {
 /// Serves `/metrics` and nothing else.
 class MetricsHandler final : public http::RequestHandler {
  public:
-  explicit MetricsHandler(const observability::Metrics& metrics) : metrics_(metrics) {}
+  MetricsHandler(const observability::Metrics& metrics, const control::WorkerRegistry& registry)
+      : metrics_(metrics), registry_(registry) {}
 
   net::Task<> handle(http::ClientExchange& client) override {
     if (client.head().path != "/metrics") {
@@ -31,6 +32,7 @@ class MetricsHandler final : public http::RequestHandler {
     } else if (!is_read(client.head().method)) {
       write(client, 405, {}, {}, "GET,HEAD");
     } else {
+      registry_.show_metrics();
       write(client, 200, "text/plain; version=0.0.4; charset=utf-8", metrics_.exposition());
     }
     co_return;
@@ -38,6 +40,7 @@ class MetricsHandler final : public http::RequestHandler {
 
  private:
   const observability::Metrics& metrics_;
+  const control::WorkerRegistry& registry_;
 };
 
 /// Serves the probes and nothing else, with the same answers as the client port.
@@ -80,11 +83,11 @@ OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings,
 }
 
 OpsServer::OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
-                     control::AdminEndpoints& admin)
+                     const control::WorkerRegistry& registry, control::AdminEndpoints& admin)
     : thread_(0) {
   metrics_port_ = std::make_unique<Port>(
       thread_, config.listen, config.observability.prometheus_host,
-      config.observability.prometheus_port, std::make_unique<MetricsHandler>(metrics));
+      config.observability.prometheus_port, std::make_unique<MetricsHandler>(metrics, registry));
   if (config.listen.health_check_port != 0) {
     probe_port_ = std::make_unique<Port>(thread_, config.listen, config.listen.host,
                                          config.listen.health_check_port,

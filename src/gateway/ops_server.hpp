@@ -15,7 +15,7 @@ class OpsServer {
  public:
   /// Binds at once: throws std::runtime_error for an address that cannot be had.
   OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
-            control::AdminEndpoints& admin);
+            const control::WorkerRegistry& registry, control::AdminEndpoints& admin);
   ~OpsServer();
   OpsServer(const OpsServer&) = delete;
   OpsServer& operator=(const OpsServer&) = delete;

@@ -32,6 +32,10 @@ struct WorkerSlot {
   prometheus::Gauge* consecutive_failures = nullptr;
   prometheus::Gauge* consecutive_successes = nullptr;
 
+  /// By protocol: idle, in use, and open.
+  using ConnectionGauges = std::array<prometheus::Gauge*, 3>;
+  std::array<ConnectionGauges, kUpstreamProtocolCount> connections{};  ///< guarded like `handles`
+
   // Counters are made at their first sample.
   using LazyCounter = std::atomic<prometheus::Counter*>;
   std::array<std::array<LazyCounter, kCircuitStateCount>, kCircuitStateCount> transitions{};
@@ -51,6 +55,9 @@ class WorkerFamilies {
                                                 CircuitState to);
   [[nodiscard]] prometheus::Counter& outcome(WorkerSlot& slot, bool success);
 
+  void set_connections(WorkerSlot& slot, UpstreamProtocol protocol, ConnectionCounts counts,
+                       bool is_own);
+
  private:
   void add_gauges(WorkerSlot& slot);
   void remove_series(const WorkerSlot& slot);
@@ -62,6 +69,8 @@ class WorkerFamilies {
   prometheus::Family<prometheus::Gauge>& circuit_state_;
   prometheus::Family<prometheus::Gauge>& consecutive_failures_;
   prometheus::Family<prometheus::Gauge>& consecutive_successes_;
+  prometheus::Family<prometheus::Gauge>& connections_;
+  prometheus::Family<prometheus::Gauge>& connections_open_;
   prometheus::Family<prometheus::Counter>& transitions_;
   prometheus::Family<prometheus::Counter>& outcomes_;
   std::mutex

@@ -31,6 +31,12 @@ WorkerFamilies::WorkerFamilies(std::shared_ptr<prometheus::Registry> registry)
       consecutive_successes_(register_family<Gauge>(
           *registry_, {"smg_worker_cb_consecutive_successes",
                        "Successes in a row that the circuit breaker has seen."})),
+      connections_(register_family<Gauge>(
+          *registry_, {"smg_upstream_connections",
+                       "Open connections to the worker by HTTP version, idle and in use."})),
+      connections_open_(register_family<Gauge>(
+          *registry_, {"smg_upstream_connections_open",
+                       "Open connections to the worker by HTTP version, in any state."})),
       transitions_(register_family<Counter>(*registry_, {"smg_worker_cb_transitions_total",
                                                          "State changes of the circuit breaker."})),
       outcomes_(register_family<Counter>(
@@ -74,6 +80,12 @@ void WorkerFamilies::remove_series(const WorkerSlot& slot) {
   circuit_state_.Remove(slot.circuit_state);
   consecutive_failures_.Remove(slot.consecutive_failures);
   consecutive_successes_.Remove(slot.consecutive_successes);
+  for (const auto& [idle, in_use, open] : slot.connections) {
+    if (idle == nullptr) continue;
+    connections_.Remove(idle);
+    connections_.Remove(in_use);
+    connections_open_.Remove(open);
+  }
   for (const auto& row : slot.transitions) {
     for (const auto& counter : row) {
       if (Counter* made = counter.load()) transitions_.Remove(made);
@@ -82,6 +94,25 @@ void WorkerFamilies::remove_series(const WorkerSlot& slot) {
   for (const auto& counter : slot.outcomes) {
     if (Counter* made = counter.load()) outcomes_.Remove(made);
   }
+}
+
+void WorkerFamilies::set_connections(WorkerSlot& slot, UpstreamProtocol protocol,
+                                     ConnectionCounts counts, bool is_own) {
+  const std::lock_guard lock(mutex_);
+  auto& gauges = slot.connections[static_cast<std::size_t>(protocol)];
+  if (gauges[0] == nullptr) {
+    if (!is_own && counts.idle + counts.in_use == 0) return;
+    const char* name = protocol == UpstreamProtocol::Http1 ? "http1" : "http2";
+    prometheus::Labels labels{{"worker", slot.url}, {"protocol", name}};
+    gauges[2] = &connections_open_.Add(labels);
+    labels["state"] = "idle";
+    gauges[0] = &connections_.Add(labels);
+    labels["state"] = "in_use";
+    gauges[1] = &connections_.Add(labels);
+  }
+  gauges[0]->Set(static_cast<double>(counts.idle));
+  gauges[1]->Set(static_cast<double>(counts.in_use));
+  gauges[2]->Set(static_cast<double>(counts.idle + counts.in_use));
 }
 
 Counter& WorkerFamilies::transition(WorkerSlot& slot, CircuitState from, CircuitState to) {
@@ -137,6 +168,11 @@ void WorkerSeries::set_health(bool healthy) noexcept {
 
 void WorkerSeries::set_http2(bool http2) noexcept {
   if (speaks_for_worker()) slot_->http2->Set(http2 ? 1 : 0);
+}
+
+void WorkerSeries::set_connections(UpstreamProtocol protocol, ConnectionCounts counts,
+                                   bool is_own) {
+  if (speaks_for_worker()) families_->set_connections(*slot_, protocol, counts, is_own);
 }
 
 void WorkerSeries::set_circuit_state(CircuitState state) noexcept {

@@ -25,9 +25,12 @@ H1UpstreamConnection::H1UpstreamConnection(std::shared_ptr<HostPool> pool, net::
       write_gate_(thread.executor()),
       idle_(thread.deadlines(), [this] { pool_->drop_idle(*this); }) {
   stream_->observe(this);
+  pool_->count_open(thread_, 1);
 }
 
-H1UpstreamConnection::~H1UpstreamConnection() = default;
+H1UpstreamConnection::~H1UpstreamConnection() {
+  pool_->count_open(thread_, -1);
+}
 
 // ---- between exchanges --------------------------------------------------------------------------
 

@@ -80,6 +80,21 @@ void H2Hub::deliver(H2StreamEvent event) {
   });
 }
 
+void H2Hub::count_open() noexcept {
+  open_.store(connections_.size(), std::memory_order_relaxed);
+}
+
+void H2Hub::count_in_use(std::ptrdiff_t change) noexcept {
+  in_use_.store(in_use_.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
+                std::memory_order_relaxed);
+}
+
+ConnectionTotals H2Hub::totals() const noexcept {
+  const std::size_t in_use = in_use_.load(std::memory_order_relaxed);
+  const std::size_t open = open_.load(std::memory_order_relaxed);
+  return {open - std::min(in_use, open), in_use};
+}
+
 void H2Hub::open_connection() {
   opening_ = true;
   home_.tasks().spawn(connect(shared_from_this()));
@@ -100,6 +115,7 @@ net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
   if (retired_ && waiting_.empty()) co_return;
   connections_.push_back(
       std::make_unique<H2UpstreamConnection>(*this, std::move(connected->stream)));
+  count_open();
   capacity_changed();
   // A retired hub still serves what was on its way to it, and no more.
   if (retired_) retire();
@@ -133,6 +149,7 @@ void H2Hub::connection_ended(H2UpstreamConnection& connection) {
     home_.post([ended = std::shared_ptr<H2UpstreamConnection>(std::move(*it)),
                 self = shared_from_this()] {});
     connections_.erase(it);
+    count_open();
     break;
   }
   capacity_changed();

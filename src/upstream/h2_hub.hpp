@@ -35,6 +35,9 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   [[nodiscard]] const PoolSettings& settings() const noexcept { return settings_; }
   [[nodiscard]] net::IoThread& home() const noexcept { return home_; }
 
+  /// From any thread.
+  [[nodiscard]] ConnectionTotals totals() const noexcept;
+
   // For its connections.
   void deliver(H2StreamEvent event);
   void capacity_changed();
@@ -42,11 +45,14 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   /// a worker that lowers its limit means itself, not the connection it says so on.
   void limit_announced(std::size_t streams) noexcept { limit_ = std::min(limit_, streams); }
   [[nodiscard]] std::size_t stream_limit() const noexcept { return limit_; }
+  /// A connection has come to carry streams, or carries none any more.
+  void count_in_use(std::ptrdiff_t change) noexcept;
   void connection_ended(H2UpstreamConnection& connection);
 
  private:
   [[nodiscard]] H2UpstreamConnection* with_room() noexcept;
   [[nodiscard]] bool may_open_another() const noexcept;
+  void count_open() noexcept;
   void open_connection();
   [[nodiscard]] net::Task<> connect(std::shared_ptr<H2Hub> self);
   void fail_waiting(const GatewayError& error);
@@ -61,6 +67,8 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   bool opening_ = false;
   net::AbortSwitch* connecting_ = nullptr;  ///< of the attempt that is on, if one is
   bool retired_ = false;
+  std::atomic<std::size_t> open_{0};  ///< written on the home thread, read by all, as is the next
+  std::atomic<std::size_t> in_use_{0};
 };
 
 }  // namespace smg::upstream

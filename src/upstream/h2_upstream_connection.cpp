@@ -68,6 +68,7 @@ void H2UpstreamConnection::start(const H2LinkPtr& link) {
   link->connection = this;
   link->window = kFirstWindow;
   streams_.emplace(stream, link);
+  show_use();
   idle_.disarm();
   pump();
 }
@@ -95,6 +96,7 @@ void H2UpstreamConnection::cancel(const H2LinkPtr& link) {
   session_->reset(link->stream, http::kH2Cancel);
   // Nothing more of it is told, and its body is no longer looked at.
   streams_.erase(link->stream);
+  show_use();
   link->connection = nullptr;
   link->body.clear();
   if (std::exchange(link->tell_when_sent, false)) emit(link, Kind::BodySent);
@@ -227,8 +229,14 @@ void H2UpstreamConnection::fail_all(const std::string& why, ErrorCode code) {
     emit_failure(link, fail(code, why));
     if (std::exchange(link->tell_when_sent, false)) emit(link, Kind::BodySent);
   }
+  show_use();
   deliver();
   hub_.connection_ended(*this);
+}
+
+void H2UpstreamConnection::show_use() noexcept {
+  const bool in_use = !streams_.empty();
+  if (std::exchange(shown_in_use_, in_use) != in_use) hub_.count_in_use(in_use ? 1 : -1);
 }
 
 void H2UpstreamConnection::ping_due() {
@@ -287,6 +295,7 @@ void H2UpstreamConnection::on_stream_closed(std::int32_t stream, std::uint32_t e
   const H2LinkPtr link = find(stream);
   if (!link) return;
   streams_.erase(stream);
+  show_use();
   link->connection = nullptr;
   link->reset_by_us = true;
   link->body.clear();

@@ -52,6 +52,8 @@ class H2UpstreamConnection final : private net::StreamObserver, private http::H2
   void after_activity();
   void fail_all(const std::string& why, ErrorCode code = ErrorCode::UpstreamConnect);
   void ping_due();
+  /// To be called after every change of `streams_`.
+  void show_use() noexcept;
   [[nodiscard]] H2LinkPtr find(std::int32_t stream) const;
 
   H2Hub& hub_;
@@ -67,6 +69,7 @@ class H2UpstreamConnection final : private net::StreamObserver, private http::H2
   bool settings_seen_ = false;
   bool draining_ = false;
   bool dead_ = false;
+  bool shown_in_use_ = false;
 };
 
 }  // namespace smg::upstream

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <map>
+
 #include "upstream/h1_upstream_connection.hpp"
 #include "upstream/h2_exchange.hpp"
 #include <smg/upstream/connect_worker.hpp>
@@ -132,6 +135,24 @@ void HostPool::retire() {
       [self = shared_from_this()](net::IoThread& thread) { self->close_all_idle(thread); });
 }
 
+void HostPool::count_open(net::IoThread& thread, std::ptrdiff_t change) noexcept {
+  auto& open = shards_[thread.index()].open;
+  // One writer: no locked instruction is needed.
+  open.store(open.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
+             std::memory_order_relaxed);
+}
+
+ConnectionTotals HostPool::totals() const noexcept {
+  if (h2_) return h2_->totals();
+  ConnectionTotals totals;
+  for (const Shard& shard : shards_) {
+    const std::size_t idle = shard.count.load(std::memory_order_relaxed);
+    const std::size_t open = shard.open.load(std::memory_order_relaxed);
+    totals += {idle, open - std::min(idle, open)};
+  }
+  return totals;
+}
+
 std::shared_ptr<HostPool> PoolDirectory::find_or_create(const Origin& origin,
                                                         const PoolSettings& settings) {
   const std::lock_guard lock(mutex_);
@@ -145,6 +166,22 @@ std::shared_ptr<HostPool> PoolDirectory::find_or_create(const Origin& origin,
   auto pool = std::make_shared<HostPool>(threads_, tls_, origin, settings);
   pools_.push_back(pool);
   return pool;
+}
+
+std::vector<PoolDirectory::HostTotals> PoolDirectory::totals() const {
+  std::map<std::pair<bool, std::string>, HostTotals> by_host;
+  const std::lock_guard lock(mutex_);
+  for (const auto& candidate : pools_) {
+    const auto pool = candidate.lock();
+    if (!pool) continue;
+    auto& host = by_host[{pool->origin().tls, pool->origin().authority}];
+    host.origin = pool->origin();
+    (pool->settings().http2 ? host.http2 : host.http1) += pool->totals();
+  }
+  std::vector<HostTotals> all;
+  all.reserve(by_host.size());
+  for (auto& [key, totals] : by_host) all.push_back(std::move(totals));
+  return all;
 }
 
 void PoolDirectory::retire_all() {

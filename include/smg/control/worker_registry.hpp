@@ -77,6 +77,9 @@ class WorkerRegistry {
   /// The JSON of `GET /get_loads`, from the last reports.
   [[nodiscard]] std::string describe_loads() const;
 
+  /// Brings the metrics up to date that are read off the fleet and not counted: for a scrape.
+  void show_metrics() const;
+
   /// The registered workers in registration order.
   [[nodiscard]] std::vector<routing::WorkerPtr> workers() const;
   /// The same with only one worker, the first, of each engine with several ranks.

@@ -19,6 +19,17 @@ inline constexpr std::size_t kCircuitStateCount = 3;
   return kNames[static_cast<std::size_t>(state)];
 }
 
+/// The HTTP versions spoken to workers; labels of smg_upstream_connections.
+enum class UpstreamProtocol : std::uint8_t { Http1 = 0, Http2 = 1 };
+
+inline constexpr std::size_t kUpstreamProtocolCount = 2;
+
+/// Connections that are open to a worker.
+struct ConnectionCounts {
+  std::uint64_t idle = 0;
+  std::uint64_t in_use = 0;
+};
+
 class WorkerFamilies;
 struct WorkerSlot;
 
@@ -41,8 +52,11 @@ class WorkerSeries {
   void request_began() noexcept;
   void request_ended() noexcept;
 
-  void set_health(bool healthy) noexcept;               ///< smg_worker_health
-  void set_http2(bool http2) noexcept;                  ///< smg_worker_http2
+  void set_health(bool healthy) noexcept;  ///< smg_worker_health
+  void set_http2(bool http2) noexcept;     ///< smg_worker_http2
+  /// smg_upstream_connections, idle and in_use, and smg_upstream_connections_open, their sum.
+  /// A protocol has series once it is the worker's own, or has had connections.
+  void set_connections(UpstreamProtocol protocol, ConnectionCounts counts, bool is_own);
   void set_circuit_state(CircuitState state) noexcept;  ///< smg_worker_cb_state
   /// smg_worker_cb_consecutive_failures and smg_worker_cb_consecutive_successes
   void set_consecutive_failures(std::uint64_t failures) noexcept;

@@ -107,6 +107,9 @@ class Worker {
   }
   [[nodiscard]] bool healthy() const noexcept { return status() == WorkerStatus::Ready; }
 
+  /// For what is only known at a scrape.
+  [[nodiscard]] observability::WorkerSeries& series() const noexcept { return *state_->series; }
+
   /// Requests in flight through this gateway.
   [[nodiscard]] std::uint32_t load() const noexcept {
     return state_->load.load(std::memory_order_relaxed);

@@ -36,6 +36,18 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
+/// Connections that are open at a moment.
+struct ConnectionTotals {
+  std::size_t idle = 0;
+  std::size_t in_use = 0;  ///< HTTP/2: by one stream or many
+
+  ConnectionTotals& operator+=(const ConnectionTotals& other) noexcept {
+    idle += other.idle;
+    in_use += other.in_use;
+    return *this;
+  }
+};
+
 /// The connections to one host under one set of settings, shared by all io threads. Of HTTP/1.1
 /// connections each thread keeps its own idle ones and takes them without a lock; a thread that has
 /// none left takes over one of another thread's before it opens a new one. HTTP/2 goes through an
@@ -55,6 +67,9 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   /// Closes all idle connections, and the others behind their exchanges. From any thread.
   void retire();
 
+  /// From any thread; its own threads go on meanwhile, so it is exact only while they are at rest.
+  [[nodiscard]] ConnectionTotals totals() const noexcept;
+
   [[nodiscard]] bool retired() const noexcept { return retired_.load(std::memory_order_relaxed); }
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
   [[nodiscard]] const PoolSettings& settings() const noexcept { return settings_; }
@@ -63,10 +78,12 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   friend class H1UpstreamConnection;
   using Connection = std::unique_ptr<H1UpstreamConnection>;
 
-  /// The idle connections of one thread, the last used last. `count` is read by other threads.
-  struct Shard {
+  /// The idle connections of one thread, the last used last. The counts are written by that thread
+  /// alone, and read by others.
+  struct alignas(64) Shard {
     std::vector<Connection> idle;
     std::atomic<std::size_t> count{0};
+    std::atomic<std::size_t> open{0};  ///< connections of the thread, idle or not
   };
 
   [[nodiscard]] Connection take_idle(net::IoThread& thread);
@@ -74,6 +91,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   void put_back(Connection connection);
   void drop_idle(H1UpstreamConnection& connection);
   void close_all_idle(net::IoThread& thread);
+  void count_open(net::IoThread& thread, std::ptrdiff_t change) noexcept;
   [[nodiscard]] Connection remove(Shard& shard, std::size_t index);
 
   net::IoThreads& threads_;
@@ -97,6 +115,15 @@ class PoolDirectory {
   [[nodiscard]] std::shared_ptr<HostPool> find_or_create(const Origin& origin,
                                                          const PoolSettings& settings);
 
+  /// What all pools have open to each host, by HTTP version; the pools of former settings, and of
+  /// hosts that are no longer asked for, count for as long as something holds them.
+  struct HostTotals {
+    Origin origin;
+    ConnectionTotals http1;
+    ConnectionTotals http2;
+  };
+  [[nodiscard]] std::vector<HostTotals> totals() const;
+
   /// Retires every pool: for the end of the process.
   void retire_all();
 
@@ -105,7 +132,7 @@ class PoolDirectory {
  private:
   net::IoThreads& threads_;
   net::TlsClient tls_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::weak_ptr<HostPool>> pools_;
 };
 

@@ -164,5 +164,24 @@ TEST_F(WorkerSeriesTest, WorkersComeAndGoWhileOthersCount) {
       shows(R"(smg_worker_cb_outcomes_total{outcome="success",worker="http://lasting:1"} 900)"));
 }
 
+TEST_F(WorkerSeriesTest, ConnectionsShowByProtocolAndGoWithTheWorker) {
+  auto series = metrics.open_worker_series(kUrl);
+  EXPECT_FALSE(mentions("smg_upstream_connections"));
+  series->set_connections(UpstreamProtocol::Http1, {2, 3}, true);
+  series->set_connections(UpstreamProtocol::Http2, {0, 0}, false);
+  const std::string worker = "worker=\"" + std::string(kUrl) + "\"";
+  const std::string http1 = "{protocol=\"http1\",";
+  EXPECT_TRUE(shows("smg_upstream_connections" + http1 + "state=\"idle\"," + worker + "} 2"));
+  EXPECT_TRUE(shows("smg_upstream_connections" + http1 + "state=\"in_use\"," + worker + "} 3"));
+  EXPECT_TRUE(shows("smg_upstream_connections_open" + http1 + worker + "} 5"));
+  EXPECT_FALSE(mentions("protocol=\"http2\"")) << "never had any";
+
+  series->set_connections(UpstreamProtocol::Http2, {0, 1}, false);
+  series->set_connections(UpstreamProtocol::Http2, {0, 0}, false);
+  EXPECT_TRUE(shows("smg_upstream_connections_open{protocol=\"http2\"," + worker + "} 0"));
+  series.reset();
+  EXPECT_FALSE(mentions("smg_upstream_connections"));
+}
+
 }  // namespace
 }  // namespace smg::observability

@@ -110,6 +110,43 @@ TEST_F(HostPoolTest, AnUnsentRestOfTheRequestClosesTheConnection) {
   expect_new_connection();
 }
 
+// ---- totals -------------------------------------------------------------------------------------
+
+TEST_F(HostPoolTest, CountsWhatIsOpenOnAnyThread) {
+  EXPECT_EQ(pool->totals().idle + pool->totals().in_use, 0U);
+  ASSERT_EQ(exchange_anew(kOk).status, 200);
+  EXPECT_EQ(pool->totals().idle, 1U);
+  EXPECT_EQ(pool->totals().in_use, 0U);
+
+  auto running = start(1);
+  static_cast<void>(connection->receive_until("\r\n\r\n"));
+  EXPECT_EQ(pool->totals().idle, 0U) << "taken over by the other thread";
+  EXPECT_EQ(pool->totals().in_use, 1U);
+  connection->send(kOk);
+  EXPECT_EQ(running.get().status, 200);
+  EXPECT_EQ(pool->totals().idle, 1U);
+  EXPECT_EQ(pool->totals().in_use, 0U);
+
+  retire();
+  EXPECT_EQ(pool->totals().idle + pool->totals().in_use, 0U);
+}
+
+TEST_F(HostPoolTest, ADirectoryAddsUpTheProtocolsOfAHost) {
+  PoolDirectory pools(loops.threads, {});
+  const Origin one{"127.0.0.1", worker.port(), "w:1"};
+  const Origin other{"127.0.0.1", worker.port(), "w:2"};
+  PoolSettings http2;
+  http2.http2 = true;
+  const auto kept = {pools.find_or_create(one, {}), pools.find_or_create(one, http2),
+                     pools.find_or_create(other, {})};
+  ASSERT_EQ(kept.size(), 3U);
+  const auto totals = pools.totals();
+  ASSERT_EQ(totals.size(), 2U);
+  EXPECT_EQ(totals[0].origin, one);
+  EXPECT_EQ(totals[1].origin, other);
+  EXPECT_EQ(totals[0].http1.idle + totals[0].http2.idle, 0U);
+}
+
 // ---- idle connections ---------------------------------------------------------------------------
 
 TEST_F(HostPoolTest, AnIdleConnectionThatTheWorkerEndsIsDropped) {
