@@ -138,7 +138,6 @@ net::Task<Result<AdmissionPermit>> Admission::enter(http::ClientExchange& client
 net::Task<> Admission::wait_in_line(http::ClientExchange& client, Waiter& waiter) {
   if (line_.bucket().refills()) timing_thread_.post([this] { refill(); });
   client.on_gone([&waiter] { waiter.gate.open(); });
-  client.heed_end_before_body();
   if (!client.gone()) {
     co_await net::sleep_or_wake(client.thread(), waiter.gate, settings_.queue_timeout);
   }

@@ -159,7 +159,7 @@ void H1ServerConnection::begin_exchange() {
   body_left_ = head_.content_length.value_or(0);
   body_ended_ = !head_.chunked && body_left_ == 0;
   continue_due_ = head_.expects_continue && !body_ended_;
-  read_cancelled_ = heeds_end_ = false;
+  read_cancelled_ = false;
   pending_head_.clear();
   head_written_ = response_complete_ = bodiless_ = false;
   closes_ = !head_.keep_alive;
@@ -169,8 +169,9 @@ void H1ServerConnection::begin_exchange() {
   if (body_ended_) {
     stream_->await_readable();
   } else {
-    // Nobody may be reading when the client goes: the worker may be holding the upload back.
-    stream_->await_failure();
+    // Nobody may be reading when the client goes: the worker may be holding the upload back, or not
+    // be connected yet.
+    stream_->await_end();
   }
 }
 
@@ -270,8 +271,7 @@ void H1ServerConnection::on_readable() {
 /// 1).
 void H1ServerConnection::watch_client() {
   if (!body_ended_) {
-    // Unread body bytes may stand before the end; only a failed stream shows.
-    if (stream_->peer_closed() || (heeds_end_ && stream_->peer_ended())) client_left();
+    if (stream_->peer_ended()) client_left();
     return;
   }
   // Behind a complete response, what comes is the next request: it is read when its turn comes.
@@ -287,14 +287,8 @@ void H1ServerConnection::watch_client() {
       return client_left();
     }
   }
-  // A client that pipelines more than is kept is watched for failure only.
-  if (!response_complete_) stream_->await_failure();
-}
-
-void H1ServerConnection::heed_end_before_body() {
-  if (body_ended_) return;
-  heeds_end_ = true;
-  stream_->await_end();
+  // What a client pipelines beyond that stays unread.
+  if (!response_complete_) stream_->await_end();
 }
 
 // ---- the request body ---------------------------------------------------------------------------
@@ -302,7 +296,6 @@ void H1ServerConnection::heed_end_before_body() {
 net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> into) {
   if (body_ended_) co_return std::size_t{0};
   if (read_cancelled_) co_return fail(ErrorCode::Aborted);
-  heeds_end_ = false;
   while (!input_.empty()) {
     auto taken = take_buffered_body(into);
     if (!taken || *taken > 0 || body_ended_) co_return taken;
@@ -380,7 +373,12 @@ void H1ServerConnection::account(std::size_t bytes) {
     body_ended_ = body_left_ == 0;
   }
   bytes_received_ += bytes;
-  if (body_ended_) stream_->await_readable();
+  if (body_ended_) {
+    stream_->await_readable();
+  } else if (stream_->peer_ended()) {
+    // Whoever waited to read was told, instead of what watches the client.
+    stream_->await_end();
+  }
 }
 
 void H1ServerConnection::send_continue() {

@@ -53,7 +53,6 @@ class H1ServerConnection final : public ServerConnection,
   net::Task<bool> wait_until_drained() override;
   bool head_written() const noexcept override { return head_written_; }
   bool gone() const noexcept override { return gone_; }
-  void heed_end_before_body() override;
   void on_gone(std::function<void()> callback) override { on_gone_ = std::move(callback); }
   std::uint64_t bytes_received() const noexcept override { return bytes_received_; }
   std::uint64_t bytes_sent() const noexcept override { return bytes_sent_; }
@@ -102,7 +101,6 @@ class H1ServerConnection final : public ServerConnection,
   bool timing_head_ = false;  ///< the timeout runs for a head, not for idleness
   bool head_begun_ = false;   ///< some byte of the next head has arrived
   bool read_cancelled_ = false;
-  bool heeds_end_ = false;  ///< of the stream, whatever stands before it
 
   // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.
   std::string input_;

@@ -59,32 +59,46 @@ Resolver::~Resolver() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  asked_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  changed_.notify_all();
+  for (auto& thread : threads_) thread.join();
 }
 
 void Resolver::resolve(std::string host, std::uint16_t port, Answer answer) {
   const std::lock_guard lock(mutex_);
-  questions_.push_back({std::move(host), port, std::move(answer)});
-  if (thread_.joinable()) {
-    asked_.notify_one();
-  } else {
-    thread_ = start_thread("smg-resolver", [this] { work(); });
+  Question question{std::move(host), port};
+  auto& answers = asked_[question];
+  answers.push_back(std::move(answer));
+  if (answers.size() > 1) return;
+  questions_.push_back(std::move(question));
+  if (idle_ >= questions_.size()) {
+    changed_.notify_one();
+  } else if (threads_.size() < kThreads) {
+    threads_.push_back(start_thread("smg-resolver", [this] { work(); }));
   }
 }
 
 void Resolver::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    asked_.wait(lock, [this] { return stopping_ || !questions_.empty(); });
+    ++idle_;
+    changed_.wait(lock, [this] { return stopping_ || !questions_.empty(); });
+    --idle_;
     if (stopping_) return;
-    Question question = std::move(questions_.front());
+    const Question question = std::move(questions_.front());
     questions_.pop_front();
     lock.unlock();
-    asker_.post([answer = std::move(question.answer),
-                 endpoints = look_up(question.host, question.port)] { answer(endpoints); });
+    const auto endpoints = look_up(question.first, question.second);
     lock.lock();
+    answer(question, endpoints);
   }
+}
+
+/// With the lock held.
+void Resolver::answer(const Question& question, const Result<std::vector<Endpoint>>& endpoints) {
+  auto asked = asked_.extract(question);
+  asker_.post([answers = std::move(asked.mapped()), endpoints] {
+    for (const Answer& answer : answers) answer(endpoints);
+  });
 }
 
 }  // namespace smg::net

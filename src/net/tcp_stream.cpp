@@ -2,9 +2,9 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -104,11 +104,6 @@ class TcpStream final : public ByteStream, private Watched {
     if (writable_) tell_later();
   }
 
-  void await_failure() override {
-    failure_awaited_ = true;
-    if (failed_) tell_later();
-  }
-
   void await_end() override {
     end_awaited_ = true;
     if (ending_) tell_later();
@@ -123,15 +118,12 @@ class TcpStream final : public ByteStream, private Watched {
     return false;
   }
 
-  bool peer_closed() noexcept override {
-    pollfd failure{descriptor_, 0, 0};
-    if (::poll(&failure, 1, 0) == 1 && (failure.revents & (POLLERR | POLLHUP)) != 0) return true;
-    char byte = 0;
-    const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-  }
-
   bool peer_ended() noexcept override { return ending_; }
+
+  bool has_undelivered() noexcept override {
+    int bytes = 0;
+    return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  }
 
   void shutdown_write() noexcept override { ::shutdown(descriptor_, SHUT_WR); }
 
@@ -192,18 +184,15 @@ class TcpStream final : public ByteStream, private Watched {
 
   void on_events(std::uint32_t events) override {
     constexpr std::uint32_t kFailed = EPOLLERR | EPOLLHUP;
-    if ((events & kFailed) != 0) failed_ = true;
     if ((events & (kFailed | EPOLLRDHUP)) != 0) ending_ = true;
     if ((events & (kFailed | EPOLLRDHUP | EPOLLIN)) != 0) readable_ = true;
     if ((events & (kFailed | EPOLLOUT)) != 0) writable_ = true;
     if (events == 0) told_later_ = false;
     if (writable_ && std::exchange(write_awaited_, false) && !tell_writable()) return;
     const bool read_due = readable_ && read_awaited_;
-    const bool failure_due = failed_ && failure_awaited_;
     const bool end_due = ending_ && end_awaited_;
-    if (!read_due && !failure_due && !end_due) return;
+    if (!read_due && !end_due) return;
     if (read_due) read_awaited_ = false;
-    if (failure_due) failure_awaited_ = false;
     if (end_due) end_awaited_ = false;
     if (observer_ != nullptr) observer_->on_readable();
   }
@@ -236,10 +225,8 @@ class TcpStream final : public ByteStream, private Watched {
   bool readable_ = true;
   bool writable_;
   bool ending_ = false;  ///< an end or a failure is there, perhaps behind unread bytes
-  bool failed_ = false;
   bool read_awaited_ = false;
   bool write_awaited_ = false;
-  bool failure_awaited_ = false;
   bool end_awaited_ = false;
   bool told_later_ = false;
 };

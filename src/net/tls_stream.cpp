@@ -262,10 +262,6 @@ bool TlsStream::quiet() noexcept {
   return read({&byte, 1}).status == Status::WouldBlock;
 }
 
-bool TlsStream::peer_closed() noexcept {
-  return !holds_input() && below_->peer_closed();
-}
-
 void TlsStream::shutdown_write() noexcept {
   ERR_clear_error();
   const int code = failed_ ? 1 : SSL_shutdown(ssl_.get());

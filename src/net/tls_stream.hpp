@@ -42,11 +42,10 @@ class TlsStream final : public ByteStream, private StreamObserver {
   IoResult write(std::span<const iovec> from) noexcept override;
   void await_readable() override;
   void await_writable() override;
-  void await_failure() override { below_->await_failure(); }
   void await_end() override { below_->await_end(); }
   bool quiet() noexcept override;
-  bool peer_closed() noexcept override;
   bool peer_ended() noexcept override { return below_->peer_ended(); }
+  bool has_undelivered() noexcept override { return below_->has_undelivered(); }
   void shutdown_write() noexcept override;
   void close() noexcept override;
   void reset_on_close() noexcept override;

@@ -77,6 +77,10 @@ void H1UpstreamConnection::release() noexcept {
 void H1UpstreamConnection::abort(GatewayError why) noexcept {
   if (aborted_) return;
   aborted_ = std::move(why);
+  // An end would stand behind bytes that the worker may never take, and they would stay with the
+  // system as long.
+  const bool is_sending = !request_ended_ || !unsent_.empty() || stream_->has_undelivered();
+  if (is_sending) stream_->reset_on_close();
   stream_->close();
   if (read_gate_.has_waiter()) read_gate_.open();
   if (write_gate_.has_waiter()) write_gate_.open();

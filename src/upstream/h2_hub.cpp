@@ -67,7 +67,7 @@ void H2Hub::cancel(const H2LinkPtr& link) {
   }
   std::erase(waiting_, link);
   // Nobody is left to connect for.
-  if (retired_ && waiting_.empty() && connecting_ != nullptr) connecting_->abort();
+  if (waiting_.empty() && connecting_ != nullptr) connecting_->abort();
   link->body.clear();
   if (std::exchange(link->tell_when_sent, false)) deliver({link, H2StreamEvent::Kind::BodySent});
 }
@@ -107,6 +107,8 @@ net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
       co_await connect_worker(home_, tls_, origin_, Offer::Http2, settings_.connect_timeout, abort);
   connecting_ = nullptr;
   opening_ = false;
+  // It was given up for want of requests, and one has come since.
+  if (!connected && abort.aborted() && !waiting_.empty()) co_return open_connection();
   if (!connected) {
     // While another connection serves, what waits may wait for it.
     if (connections_.empty()) fail_waiting(connected.error());

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include <unistd.h>
+
 #include "upstream/h1_upstream_connection.hpp"
 #include "upstream/h2_exchange.hpp"
 #include <smg/upstream/connect_worker.hpp>
@@ -38,7 +40,7 @@ net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
   if (h2_) co_return UpstreamExchangePtr(new H2Exchange(h2_, thread));
   Connection connection = take_idle(thread);
   if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
-    connection = co_await take_over(thread);
+    connection = co_await take_over(thread, abort);
   }
   if (!connection) {
     auto connected = co_await connect_worker(thread, tls_, origin_, Offer::Http1,
@@ -70,13 +72,15 @@ HostPool::Connection HostPool::take_idle(net::IoThread& thread) {
 }
 
 /// Asks the other threads, one after the other, for an idle connection's descriptor.
-net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread) {
+net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread,
+                                                    net::AbortSwitch& abort) {
   struct Reply {
     explicit Reply(net::Executor executor) : gate(executor) {}
     net::Gate gate;
     int descriptor = -1;
+    bool given_up = false;
   };
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
+  for (std::size_t i = 0; i < shards_.size() && !abort.aborted(); ++i) {
     // A TLS connection cannot leave its thread.
     if (origin_.tls || i == thread.index() || shards_[i].count.load(std::memory_order_relaxed) == 0)
       continue;
@@ -86,11 +90,18 @@ net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread) {
       const Connection idle = self->take_idle(owner);
       const int descriptor = idle ? idle->release_descriptor() : -1;
       thread.post([reply, descriptor] {
+        if (reply->given_up && descriptor >= 0) ::close(descriptor);
+        if (reply->given_up) return;
         reply->descriptor = descriptor;
         reply->gate.open_and_resume();
       });
     });
+    abort.set([&reply = *reply] {
+      reply.given_up = true;
+      reply.gate.open();
+    });
     co_await reply->gate.wait();
+    abort.clear();
     if (reply->descriptor < 0) continue;
     if (auto stream = net::adopt_tcp(thread, reply->descriptor)) {
       co_return std::make_unique<H1UpstreamConnection>(shared_from_this(), thread,

@@ -80,10 +80,6 @@ class ClientExchange {
   /// The client has left, or the exchange was cut off by `abort`.
   [[nodiscard]] virtual bool gone() const noexcept = 0;
 
-  /// For as long as the body is not read: the client's end of stream counts as its leaving though
-  /// body bytes may stand before it. Over HTTP/2 nothing hides a client that leaves.
-  virtual void heed_end_before_body() {}
-
   /// Called once when that happens, from the event loop; replaces an earlier callback. Must not
   /// destroy anything of the exchange.
   virtual void on_gone(std::function<void()> callback) = 0;

@@ -66,24 +66,20 @@ class ByteStream {
   virtual void await_readable() = 0;
   virtual void await_writable() = 0;
 
-  /// Asks for `on_readable()` when the stream fails, even while unread bytes stand before the
-  /// failure. Stays asked for. Idempotent.
-  virtual void await_failure() = 0;
-
-  /// Asks for one `on_readable()` when the peer has sent its last byte, even while unread bytes
-  /// stand before it. Idempotent.
+  /// Asks for one `on_readable()` when the peer has sent its last byte or the stream fails, even
+  /// while unread bytes stand before that. Idempotent.
   virtual void await_end() = 0;
 
   /// Whether nothing at all has come for a reader: no byte, no end, no failure. Asks the kernel,
   /// which knows more than was announced.
   [[nodiscard]] virtual bool quiet() noexcept = 0;
 
-  /// Whether the stream has failed, or the peer has closed it and all its bytes have been read.
-  [[nodiscard]] virtual bool peer_closed() noexcept = 0;
-
   /// Whether the peer has sent its last byte, or the stream has failed, as far as was announced and
   /// whatever has been read.
   [[nodiscard]] virtual bool peer_ended() noexcept = 0;
+
+  /// Bytes that were written have not reached the peer's system yet.
+  [[nodiscard]] virtual bool has_undelivered() noexcept = 0;
 
   /// Sends the peer the end of our bytes; reading goes on.
   virtual void shutdown_write() noexcept = 0;

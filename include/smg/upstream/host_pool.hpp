@@ -87,7 +87,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   };
 
   [[nodiscard]] Connection take_idle(net::IoThread& thread);
-  [[nodiscard]] net::Task<Connection> take_over(net::IoThread& thread);
+  [[nodiscard]] net::Task<Connection> take_over(net::IoThread& thread, net::AbortSwitch& abort);
   void put_back(Connection connection);
   void drop_idle(H1UpstreamConnection& connection);
   void close_all_idle(net::IoThread& thread);

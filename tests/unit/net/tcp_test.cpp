@@ -224,7 +224,7 @@ TEST_F(StreamTest, ReadsWhatIsThereAndAnnouncesMore) {
 TEST_F(StreamTest, EndsWhenThePeerSendsItsEnd) {
   peer.finish_sending();
   await_readable();
-  EXPECT_TRUE(test::call_on(loop(), [this] { return stream->peer_closed(); }));
+  EXPECT_TRUE(test::call_on(loop(), [this] { return stream->peer_ended(); }));
   std::string bytes(10, '\0');
   EXPECT_EQ(read(bytes).status, Status::End);
 }
@@ -285,16 +285,33 @@ TEST_F(StreamTest, FailsWhenThePeerResets) {
   EXPECT_EQ(got.error, ECONNRESET);
 }
 
-TEST_F(StreamTest, PeerClosedTakesNoByte) {
+TEST_F(StreamTest, AnEndBehindUnreadBytesIsAnnounced) {
   const auto closed = [this] {
-    return test::call_on(loop(), [this] { return stream->peer_closed(); });
+    return test::call_on(loop(), [this] { return stream->peer_ended(); });
   };
-  EXPECT_FALSE(closed());
   peer.send("x");
   await_readable();
+  test::call_on(loop(), [this] { stream->await_end(); });
   EXPECT_FALSE(closed());
+  peer.finish_sending();
+  observer.readable.get_future().get();
+  EXPECT_TRUE(closed());
   std::string bytes(10, '\0');
-  EXPECT_EQ(read(bytes).bytes, 1U);
+  EXPECT_EQ(read(bytes).bytes, 1U) << "they are still there";
+}
+
+TEST_F(StreamTest, TellsWhatThePeerHasNotGot) {
+  const auto undelivered = [this] {
+    return test::call_on(loop(), [this] { return stream->has_undelivered(); });
+  };
+  EXPECT_FALSE(undelivered());
+  test::call_on(loop(), [this] {
+    const std::string much(1 << 20, 'x');
+    const iovec piece = piece_of(much);
+    while (stream->write({&piece, 1}).status == Status::Done) {
+    }
+  });
+  EXPECT_TRUE(undelivered());
 }
 
 TEST_F(StreamTest, WritesUntilTheKernelIsFullAndAnnouncesRoom) {
@@ -354,7 +371,6 @@ TEST_F(StreamTest, ClosedStreamFailsAndCallsNobody) {
     stream->close();
     char byte = 0;
     EXPECT_EQ(stream->read({&byte, 1}).status, Status::Failed);
-    EXPECT_TRUE(stream->peer_closed());
   });
   EXPECT_EQ(peer.receive(), "");
   test::call_on(loop(), [] {});
