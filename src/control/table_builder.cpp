@@ -28,9 +28,10 @@ TableBuilder::TableBuilder(const config::GatewayConfig& config)
 
 std::shared_ptr<routing::Policy> TableBuilder::make(std::string_view name) const {
   if (!name.empty()) {
-    if (std::shared_ptr<routing::Policy> named = routing::make_policy(name, config_)) return named;
+    if (std::shared_ptr<routing::Policy> named = routing::make_policy(name, config_, tallies_))
+      return named;
   }
-  return routing::make_policy(config_.fleet.policy, config_);
+  return routing::make_policy(config_.fleet.policy, config_, tallies_);
 }
 
 routing::WorkerTablePtr TableBuilder::build(std::vector<routing::WorkerPtr> workers) {

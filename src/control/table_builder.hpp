@@ -21,10 +21,14 @@ class TableBuilder {
   /// label `policy` names, or else the default one; the pool of all workers has one of its own.
   [[nodiscard]] routing::WorkerTablePtr build(std::vector<routing::WorkerPtr> workers);
 
+  /// What the policies have decided so far.
+  [[nodiscard]] const routing::PolicyTallies& tallies() const noexcept { return *tallies_; }
+
  private:
   [[nodiscard]] std::shared_ptr<routing::Policy> make(std::string_view name) const;
 
   const config::GatewayConfig& config_;
+  const routing::PolicyTalliesPtr tallies_ = std::make_shared<routing::PolicyTallies>();
   const std::shared_ptr<routing::Policy> for_all_;
   std::map<std::string, std::shared_ptr<routing::Policy>, std::less<>> by_model_;
 };

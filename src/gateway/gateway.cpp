@@ -28,9 +28,13 @@ Gateway::Gateway(const config::GatewayConfig& config)
       tokens_(config, threads_, pools_),
       relay_(config, metrics_, fleet_),
       admission_(config.admission, threads_, metrics_),
-      lifecycle_(config, metrics_, admission_, relay_, admin_, tokens_),
+      ages_(threads_),
+      lifecycle_(config, metrics_, admission_, ages_, relay_, admin_, tokens_),
       server_(threads_, config.listen, lifecycle_),
-      ops_(config, metrics_, registry_, admin_) {}
+      ops_(config, metrics_, threads_, admin_, [this] {
+        registry_.show_metrics();
+        ages_.show(metrics_);
+      }) {}
 
 Gateway::~Gateway() {
   ops_.stop();

@@ -42,6 +42,7 @@ class Gateway {
   control::TokenAuthority tokens_;
   relay::InferenceRelay relay_;
   Admission admission_;
+  InflightAges ages_;
   RequestLifecycle lifecycle_;
   ClientServer server_;
   OpsServer ops_;

@@ -23,8 +23,8 @@ bool is_read(Method method) noexcept {
 /// Serves `/metrics` and nothing else.
 class MetricsHandler final : public http::RequestHandler {
  public:
-  MetricsHandler(const observability::Metrics& metrics, const control::WorkerRegistry& registry)
-      : metrics_(metrics), registry_(registry) {}
+  MetricsHandler(const observability::Metrics& metrics, std::function<void()> before_scrape)
+      : metrics_(metrics), before_scrape_(std::move(before_scrape)) {}
 
   net::Task<> handle(http::ClientExchange& client) override {
     if (client.head().path != "/metrics") {
@@ -32,7 +32,7 @@ class MetricsHandler final : public http::RequestHandler {
     } else if (!is_read(client.head().method)) {
       write(client, 405, {}, {}, "GET,HEAD");
     } else {
-      registry_.show_metrics();
+      before_scrape_();
       write(client, 200, "text/plain; version=0.0.4; charset=utf-8", metrics_.exposition());
     }
     co_return;
@@ -40,7 +40,7 @@ class MetricsHandler final : public http::RequestHandler {
 
  private:
   const observability::Metrics& metrics_;
-  const control::WorkerRegistry& registry_;
+  const std::function<void()> before_scrape_;
 };
 
 /// Serves the probes and nothing else, with the same answers as the client port.
@@ -82,12 +82,14 @@ OpsServer::Port::Port(net::IoThread& thread, const config::Listen& settings,
   });
 }
 
-OpsServer::OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
-                     const control::WorkerRegistry& registry, control::AdminEndpoints& admin)
-    : thread_(0) {
-  metrics_port_ = std::make_unique<Port>(
-      thread_, config.listen, config.observability.prometheus_host,
-      config.observability.prometheus_port, std::make_unique<MetricsHandler>(metrics, registry));
+OpsServer::OpsServer(const config::GatewayConfig& config, observability::Metrics& metrics,
+                     net::IoThreads& threads, control::AdminEndpoints& admin,
+                     std::function<void()> before_scrape)
+    : thread_(0), probe_(thread_, threads, metrics) {
+  metrics_port_ =
+      std::make_unique<Port>(thread_, config.listen, config.observability.prometheus_host,
+                             config.observability.prometheus_port,
+                             std::make_unique<MetricsHandler>(metrics, std::move(before_scrape)));
   if (config.listen.health_check_port != 0) {
     probe_port_ = std::make_unique<Port>(thread_, config.listen, config.listen.host,
                                          config.listen.health_check_port,
@@ -100,6 +102,7 @@ OpsServer::~OpsServer() {
 }
 
 void OpsServer::start() {
+  probe_.start();
   runner_ = net::start_thread("smg-ops", [this] { thread_.run(); });
 }
 

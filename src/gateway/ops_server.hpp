@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <thread>
 
+#include "gateway/loop_probe.hpp"
 #include <smg/control/admin_endpoints.hpp>
 #include <smg/http/server_shard.hpp>
 #include <smg/net/listener.hpp>
@@ -13,9 +15,11 @@ namespace smg::gateway {
 /// for traffic, nor traffic for them. Both answer until the process ends.
 class OpsServer {
  public:
-  /// Binds at once: throws std::runtime_error for an address that cannot be had.
-  OpsServer(const config::GatewayConfig& config, const observability::Metrics& metrics,
-            const control::WorkerRegistry& registry, control::AdminEndpoints& admin);
+  /// Binds at once: throws std::runtime_error for an address that cannot be had. `before_scrape`
+  /// brings up to date what is only read off at a scrape; it runs on the server's thread.
+  OpsServer(const config::GatewayConfig& config, observability::Metrics& metrics,
+            net::IoThreads& threads, control::AdminEndpoints& admin,
+            std::function<void()> before_scrape);
   ~OpsServer();
   OpsServer(const OpsServer&) = delete;
   OpsServer& operator=(const OpsServer&) = delete;
@@ -34,6 +38,7 @@ class OpsServer {
   };
 
   net::IoThread thread_;
+  LoopProbe probe_;
   std::unique_ptr<Port> metrics_port_;
   std::unique_ptr<Port> probe_port_;
   std::thread runner_;

@@ -104,6 +104,7 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
                   .started = Clock::now(),
                   .cors = cors_.answer(client.head())};
   const InService in_service(metrics_);
+  const InflightAges::Entry age(ages_, client.thread(), request.started);
   try {
     co_await dispatch(request);
   } catch (const std::exception& e) {

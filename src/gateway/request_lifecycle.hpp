@@ -2,6 +2,7 @@
 
 #include "gateway/admission.hpp"
 #include "gateway/error_response.hpp"
+#include "gateway/inflight_ages.hpp"
 #include <smg/control/access_guard.hpp>
 #include <smg/control/admin_endpoints.hpp>
 #include <smg/control/token_authority.hpp>
@@ -14,11 +15,12 @@ namespace smg::gateway {
 class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
-                   Admission& admission, relay::InferenceRelay& relay,
+                   Admission& admission, InflightAges& ages, relay::InferenceRelay& relay,
                    control::AdminEndpoints& admin, control::TokenAuthority& tokens)
       : config_(config),
         metrics_(metrics),
         admission_(admission),
+        ages_(ages),
         relay_(relay),
         admin_(admin),
         guard_(config.access),
@@ -50,6 +52,7 @@ class RequestLifecycle final : public http::RequestHandler {
   const config::GatewayConfig& config_;
   observability::Metrics& metrics_;
   Admission& admission_;
+  InflightAges& ages_;
   relay::InferenceRelay& relay_;
   control::AdminEndpoints& admin_;
   control::AccessGuard guard_;

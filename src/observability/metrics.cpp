@@ -1,12 +1,13 @@
 #include "smg/observability/metrics.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 
 #include <prometheus/text_serializer.h>
-#include <unistd.h>
 
+#include "observability/fleet_families.hpp"
+#include "observability/process_readings.hpp"
 #include "observability/series_family.hpp"
 #include "observability/worker_families.hpp"
 
@@ -30,6 +31,17 @@ const std::vector<double> kBackoffBounds{0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.1
                                          0.2,  0.3,  0.5,  0.75, 1,     1.5, 2,
                                          3,    5,    7.5,  10,   15,    20,  30};
 
+/// Seconds.
+const std::vector<double> kLoopDelayBounds{0.0001, 0.0005, 0.001, 0.005, 0.01,
+                                           0.05,   0.1,    0.5,   1,     5};
+const std::vector<double> kTenths{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
+
+FamilyFacts branch_facts(const std::string& policy) {
+  return {"smg_" + policy + "_policy_branch_total",
+          "How " + policy + " came to its worker.",
+          {"branch"}};
+}
+
 /// A number as a label value, without allocating.
 class Decimal {
  public:
@@ -46,13 +58,10 @@ class Decimal {
   const char* end_;
 };
 
-/// Resident memory of this process (proc(5), statm), bytes; 0 if it cannot be read.
-[[nodiscard]] double resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::uint64_t total_pages = 0;
-  std::uint64_t resident_pages = 0;
-  if (!(statm >> total_pages >> resident_pages)) return 0;
-  return static_cast<double>(resident_pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+/// Raises a counter to what has been counted elsewhere.
+void raise_to(Counter& counter, std::uint64_t total) {
+  const double missing = static_cast<double>(total) - counter.Value();
+  if (missing > 0) counter.Increment(missing);
 }
 
 }  // namespace
@@ -177,6 +186,45 @@ struct Metrics::Families {
       *registry, {"smg_build_info", "Always 1; the version is a label.", {"version"}}};
   SeriesFamily<Gauge> resident{
       *registry, {"smg_process_resident_bytes", "Resident memory of the gateway process."}};
+  // Under the names that Prometheus's own clients give them.
+  SeriesFamily<Counter> cpu{
+      *registry, {"process_cpu_seconds_total", "User and system CPU time of the process."}};
+  SeriesFamily<Gauge> resident_too{
+      *registry, {"process_resident_memory_bytes", "Resident memory of the process."}};
+  SeriesFamily<Gauge> descriptors{*registry, {"process_open_fds", "Open file descriptors."}};
+  SeriesFamily<Gauge> most_descriptors{
+      *registry, {"process_max_fds", "Largest number of open file descriptors."}};
+  SeriesFamily<Gauge> threads{*registry, {"process_threads", "Threads of the process."}};
+  SeriesFamily<Gauge> started{
+      *registry, {"process_start_time_seconds", "Start of the process, in seconds since 1970."}};
+  SeriesFamily<Histogram> loop_delays{
+      *registry,
+      {"smg_event_loop_delay_seconds",
+       "Time that an io thread's event loop keeps new work waiting, asked once a second.",
+       {"thread"},
+       {},
+       kLoopDelayBounds}};
+  SeriesFamily<Gauge> inflight_ages{*registry,
+                                    {"smg_http_inflight_request_age_count",
+                                     "HTTP requests in service by age in seconds, not cumulative.",
+                                     {"gt", "le"}}};
+
+  SeriesFamily<Counter> cache_aware_branches{*registry, branch_facts("cache_aware")};
+  SeriesFamily<Counter> manual_branches{*registry, branch_facts("manual")};
+  SeriesFamily<Counter> prefix_hash_branches{*registry, branch_facts("prefix_hash")};
+  SeriesFamily<Counter> consistent_hashing_branches{*registry, branch_facts("consistent_hashing")};
+  SeriesFamily<Counter> key_sources{*registry,
+                                    {"smg_routing_key_source_total",
+                                     "Keys of sticky sessions, by where they were found.",
+                                     {"source"}}};
+  SeriesFamily<Histogram> match_ratios{
+      *registry,
+      {"smg_cache_aware_match_ratio",
+       "Share of a prompt that cache_aware's tree knew, of the requests that asked it.",
+       {},
+       {},
+       kTenths}};
+  FleetFamilies fleet{*registry};
 
   std::shared_ptr<WorkerFamilies> workers = std::make_shared<WorkerFamilies>(registry);
 };
@@ -315,8 +363,71 @@ std::unique_ptr<WorkerSeries> Metrics::open_worker_series(std::string_view url) 
   return std::make_unique<WorkerSeries>(families_->workers, url);
 }
 
+void Metrics::show_branch(std::string_view policy, std::string_view branch, std::uint64_t total) {
+  if (total == 0) return;
+  auto& families = *families_;
+  auto& family = policy == "cache_aware"   ? families.cache_aware_branches
+                 : policy == "prefix_hash" ? families.prefix_hash_branches
+                 : policy == "manual"      ? families.manual_branches
+                                           : families.consistent_hashing_branches;
+  raise_to(family.at({branch}), total);
+}
+
+void Metrics::show_key_source(std::string_view source, std::uint64_t total) {
+  if (total > 0) raise_to(families_->key_sources.at({source}), total);
+}
+
+void Metrics::show_match_ratios(std::span<const std::uint64_t> counts, double sum) {
+  if (std::all_of(counts.begin(), counts.end(), [](auto count) { return count == 0; })) return;
+  Histogram& histogram = families_->match_ratios.at({});
+  const auto before = histogram.Collect().histogram;
+  std::vector<double> further(kTenths.size() + 1, 0.0);
+  std::uint64_t cumulated = 0;
+  for (std::size_t i = 0; i < counts.size() && i < kTenths.size(); ++i) {
+    const std::uint64_t upto = before.bucket[i].cumulative_count;
+    further[i] =
+        std::max(0.0, static_cast<double>(counts[i]) - static_cast<double>(upto - cumulated));
+    cumulated = upto;
+  }
+  histogram.ObserveMultiple(further, sum - before.sample_sum);
+}
+
+void Metrics::show_fleet(const std::vector<FleetReading>& readings) {
+  families_->fleet.show(readings);
+}
+
+void Metrics::show_inflight_ages(std::span<const std::uint64_t> counts) {
+  std::uint32_t from = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const bool is_last = i >= std::size(kInflightAgeBounds);
+    const std::uint32_t upto = is_last ? 0 : kInflightAgeBounds[i];
+    const Decimal above(from);
+    const Decimal below(upto);
+    families_->inflight_ages.at({above.view(), is_last ? "+Inf" : below.view()})
+        .Set(static_cast<double>(counts[i]));
+    from = upto;
+  }
+}
+
+void Metrics::observe_loop_delay(unsigned thread, Elapsed delay) {
+  const Decimal number(thread);
+  families_->loop_delays.at({number.view()}).Observe(delay.count());
+}
+
+void Metrics::show_process() const {
+  const ProcessReadings readings = read_process();
+  families_->resident.at({}).Set(readings.resident_bytes);
+  families_->resident_too.at({}).Set(readings.resident_bytes);
+  Counter& cpu = families_->cpu.at({});
+  cpu.Increment(std::max(0.0, readings.cpu_seconds - cpu.Value()));
+  families_->descriptors.at({}).Set(readings.open_descriptors);
+  families_->most_descriptors.at({}).Set(readings.most_descriptors);
+  families_->threads.at({}).Set(readings.threads);
+  families_->started.at({}).Set(readings.started);
+}
+
 std::string Metrics::exposition() const {
-  families_->resident.at({}).Set(resident_bytes());
+  show_process();
   return prometheus::TextSerializer().Serialize(families_->registry->Collect());
 }
 

@@ -14,6 +14,7 @@ namespace smg::routing {
 namespace {
 
 using Workers = std::span<Worker* const>;
+using Branch = CacheAwareBranch;
 
 constexpr std::size_t kMaxCandidates = 8;
 constexpr std::size_t kPageBytes = 16 * sizeof(std::uint32_t);
@@ -41,8 +42,9 @@ std::uint64_t hash_of(std::span<const std::uint32_t> head) noexcept {
 /// shortest.
 class CacheAwarePolicy final : public Policy {
  public:
-  explicit CacheAwarePolicy(const config::CacheAware& tuning)
+  CacheAwarePolicy(const config::CacheAware& tuning, PolicyTalliesPtr tallies)
       : tuning_(tuning),
+        tallies_(std::move(tallies)),
         texts_(1, tuning.max_tree_size),
         tokens_(kPageBytes, tuning.max_tree_size),
         heads_(tuning.ttl) {}
@@ -53,6 +55,18 @@ class CacheAwarePolicy final : public Policy {
   }
   std::string_view name() const noexcept override { return "cache_aware"; }
   bool reads_prompt() const noexcept override { return true; }
+  PolicyMemory memory() const override {
+    PolicyMemory memory;
+    if (tuning_.index == "hash") {
+      memory.placements = heads_.size();
+      return memory;
+    }
+    auto texts = texts_.contents();
+    auto tokens = tokens_.contents();
+    memory.texts = {texts.bytes, std::move(texts.holders)};
+    memory.tokens = {tokens.bytes / sizeof(std::uint32_t), std::move(tokens.holders)};
+    return memory;
+  }
   PromptUse prompt_use() const noexcept override {
     return {.tokens = true, .text_bytes = tuning_.index == "hash" ? 0 : PromptUse::kWhole};
   }
@@ -64,11 +78,19 @@ class CacheAwarePolicy final : public Policy {
     PrefixTree& tree = has_tokens ? tokens_ : texts_;
     const auto prompt = has_tokens ? bytes_of(request.tokens) : request.text;
     Worker* chosen = nullptr;
-    if (eligible.size() > 1 && !cache_is_short(eligible, request.now)) {
-      const auto match = tree.match(prompt);
-      if (matched_share(prompt, match.bytes, has_tokens) > tuning_.match_threshold) {
-        chosen = warm_worker(eligible, {match.holders.data(), match.holder_count}, request);
+    if (eligible.size() > 1) {
+      auto branch = Branch::KvPressureExpectedWait;
+      if (!cache_is_short(eligible, request.now)) {
+        const auto match = tree.match(prompt);
+        const double share = matched_share(prompt, match.bytes, has_tokens);
+        tallies_->match_share.observe(share);
+        branch = Branch::ExpectedWaitFallback;
+        if (share > tuning_.match_threshold) {
+          chosen =
+              warm_worker(eligible, {match.holders.data(), match.holder_count}, request, branch);
+        }
       }
+      tallies_->cache_aware.count(branch);
     }
     if (chosen == nullptr) chosen = shortest_wait(eligible, {}, request.now);
     tree.insert(prompt, chosen->serial());
@@ -80,16 +102,22 @@ class CacheAwarePolicy final : public Policy {
     const auto length = request.tokens.size();
     const auto end = std::upper_bound(boundaries.begin(), boundaries.end(), length);
     Worker* chosen = nullptr;
-    if (eligible.size() > 1 && !cache_is_short(eligible, request.now)) {
+    auto branch = end == boundaries.begin() ? Branch::ShortRequest : Branch::HashExpectedWait;
+    if (eligible.size() > 1 && cache_is_short(eligible, request.now)) {
+      branch = Branch::KvPressureExpectedWait;
+    } else if (eligible.size() > 1) {
       for (auto at = end; at != boundaries.begin();) {
         const auto holders = heads_.holders(hash_of(request.tokens.first(*--at)), request.now);
         const auto warm = warm_among(eligible, holders);
         if (warm.empty()) continue;
         Worker* const least = least_loaded(warm);
-        if (!is_overloaded(*least, eligible)) chosen = least;
+        const bool spills = is_overloaded(*least, eligible);
+        branch = spills ? Branch::HashSpill : Branch::HashHit;
+        if (!spills) chosen = least;
         break;
       }
     }
+    if (eligible.size() > 1) tallies_->cache_aware.count(branch);
     if (chosen == nullptr) chosen = shortest_wait(eligible, {}, request.now);
     for (auto at = boundaries.begin(); at != end; ++at) {
       heads_.record(hash_of(request.tokens.first(*at)), chosen->serial(), request.now);
@@ -108,14 +136,17 @@ class CacheAwarePolicy final : public Policy {
     return static_cast<double>(matched) / static_cast<double>(all);
   }
 
-  /// nullptr: the holders are not eligible, or the one to take is overloaded.
+  /// nullptr: the holders are not eligible, or the one to take is overloaded. `branch`: what that
+  /// comes to, if anything.
   Worker* warm_worker(Workers eligible, std::span<const std::uint32_t> holders,
-                      const RoutingRequest& request) const {
+                      const RoutingRequest& request, Branch& branch) const {
     const auto warm = warm_among(eligible, holders);
     if (warm.empty()) return nullptr;
     const bool is_plain = tuning_.overlap_decay <= 0 && tuning_.selection_temperature <= 0;
     Worker* const chosen = is_plain ? least_loaded(warm) : best_scored(warm, request);
-    return is_overloaded(*chosen, eligible) ? nullptr : chosen;
+    const bool spills = is_overloaded(*chosen, eligible);
+    branch = spills ? Branch::Spill : Branch::TreeMatch;
+    return spills ? nullptr : chosen;
   }
 
   /// A worker's score falls with the blocks that wait there beyond those of the least busy
@@ -198,6 +229,7 @@ class CacheAwarePolicy final : public Policy {
   }
 
   const config::CacheAware tuning_;
+  const PolicyTalliesPtr tallies_;
   PrefixTree texts_;
   PrefixTree tokens_;
   HashIndex heads_;
@@ -205,8 +237,9 @@ class CacheAwarePolicy final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_cache_aware_policy(const config::CacheAware& tuning) {
-  return std::make_unique<CacheAwarePolicy>(tuning);
+std::unique_ptr<Policy> make_cache_aware_policy(const config::CacheAware& tuning,
+                                                PolicyTalliesPtr tallies) {
+  return std::make_unique<CacheAwarePolicy>(tuning, std::move(tallies));
 }
 
 }  // namespace smg::routing

@@ -32,17 +32,40 @@ std::string_view ring_key(const RoutingRequest& request) noexcept {
 /// about their origin go anywhere. A worker named by x-smg-target-worker comes before all that.
 class ConsistentHashingPolicy final : public Policy {
  public:
+  explicit ConsistentHashingPolicy(PolicyTalliesPtr tallies) : tallies_(std::move(tallies)) {}
+
   Worker* pick(std::span<Worker* const> eligible, const RoutingRequest& request) override {
     if (eligible.size() == 1) return eligible.front();
     const auto key = ring_key(request);
-    if (key.empty()) return eligible[random_below(static_cast<std::uint32_t>(eligible.size()))];
+    auto& branches = tallies_->consistent_hashing;
+    if (key.empty()) {
+      branches.count(ConsistentHashingBranch::RandomFallback);
+      return eligible[random_below(static_cast<std::uint32_t>(eligible.size()))];
+    }
+    branches.count(ConsistentHashingBranch::RoutingKeyHit);
     return owner_on_ring(key, eligible, request);
   }
 
   Result<Worker*> target(std::span<Worker* const> workers,
                          const RoutingRequest& request) const override {
-    const auto value = request.target_worker;
-    if (value.empty()) return nullptr;
+    if (request.target_worker.empty()) return nullptr;
+    Worker* const named = find_named(workers, request.target_worker);
+    auto& branches = tallies_->consistent_hashing;
+    if (named != nullptr) {
+      branches.count(ConsistentHashingBranch::TargetWorkerHit);
+      return named;
+    }
+    branches.count(ConsistentHashingBranch::TargetWorkerMiss);
+    return fail(
+        ErrorCode::InvalidTargetWorker,
+        "X-SMG-Target-Worker is not the index, the ID or the URL of a worker of this model");
+  }
+
+  std::string_view name() const noexcept override { return "consistent_hashing"; }
+  bool uses_ring() const noexcept override { return true; }
+
+ private:
+  static Worker* find_named(std::span<Worker* const> workers, std::string_view value) {
     if (const auto index = text::parse_decimal(value)) {
       if (*index < workers.size()) return workers[*index];
     }
@@ -52,19 +75,16 @@ class ConsistentHashingPolicy final : public Policy {
                             (url && worker->url() == url->text);
       if (is_named) return worker;
     }
-    return fail(
-        ErrorCode::InvalidTargetWorker,
-        "X-SMG-Target-Worker is not the index, the ID or the URL of a worker of this model");
+    return nullptr;
   }
 
-  std::string_view name() const noexcept override { return "consistent_hashing"; }
-  bool uses_ring() const noexcept override { return true; }
+  const PolicyTalliesPtr tallies_;
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_consistent_hashing_policy() {
-  return std::make_unique<ConsistentHashingPolicy>();
+std::unique_ptr<Policy> make_consistent_hashing_policy(PolicyTalliesPtr tallies) {
+  return std::make_unique<ConsistentHashingPolicy>(std::move(tallies));
 }
 
 }  // namespace smg::routing

@@ -19,15 +19,22 @@ bool is_key(std::string_view value) noexcept {
 /// absence.
 class ManualPolicy final : public Policy {
  public:
-  explicit ManualPolicy(const config::StickySessions& tuning)
+  ManualPolicy(const config::StickySessions& tuning, PolicyTalliesPtr tallies)
       : mode_(tuning.assignment == AssignmentMode::Default ? AssignmentMode::Random
                                                            : tuning.assignment),
-        pins_(tuning.max_idle) {}
+        pins_(tuning.max_idle),
+        tallies_(std::move(tallies)) {}
 
   Worker* pick(std::span<Worker* const> eligible, const RoutingRequest& request) override {
     const auto key = request.routing_key;
-    if (!is_key(key)) return assign(mode_, eligible);
-    if (Worker* const pinned = pins_.find(key, eligible, request.now)) return pinned;
+    auto& branches = tallies_->sticky;
+    if (!is_key(key)) {
+      branches.count(StickyBranch::NoRoutingId);
+      return assign(mode_, eligible);
+    }
+    const auto pins = pins_.find(key, eligible, request.now);
+    branches.count(pins.branch());
+    if (pins.worker != nullptr) return pins.worker;
     return pins_.pin(key, *assign(mode_, eligible), eligible, PinOrder::Behind, request.now);
   }
 
@@ -37,17 +44,24 @@ class ManualPolicy final : public Policy {
   }
 
   std::string_view name() const noexcept override { return "manual"; }
+  PolicyMemory memory() const override {
+    PolicyMemory memory;
+    memory.sessions = pins_.size();
+    return memory;
+  }
 
  private:
   const AssignmentMode mode_;
   PinMap pins_;
+  const PolicyTalliesPtr tallies_;
   const std::shared_ptr<ActiveSessions> active_ = std::make_shared<ActiveSessions>();
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_manual_policy(const config::StickySessions& tuning) {
-  return std::make_unique<ManualPolicy>(tuning);
+std::unique_ptr<Policy> make_manual_policy(const config::StickySessions& tuning,
+                                           PolicyTalliesPtr tallies) {
+  return std::make_unique<ManualPolicy>(tuning, std::move(tallies));
 }
 
 }  // namespace smg::routing

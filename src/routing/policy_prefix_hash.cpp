@@ -27,23 +27,34 @@ std::array<char, 16> hex_of(std::uint64_t hash) noexcept {
 /// never asks for the body to be read.
 class PrefixHashPolicy final : public Policy {
  public:
-  PrefixHashPolicy(const config::PrefixHash& tuning, std::vector<std::uint64_t> boundaries)
-      : tuning_(tuning), boundaries_(std::move(boundaries)) {}
+  PrefixHashPolicy(const config::PrefixHash& tuning, std::vector<std::uint64_t> boundaries,
+                   PolicyTalliesPtr tallies)
+      : tuning_(tuning), boundaries_(std::move(boundaries)), tallies_(std::move(tallies)) {}
 
   Worker* pick(std::span<Worker* const> eligible, const RoutingRequest& request) override {
     if (eligible.size() == 1) return eligible.front();
     const auto prefixes = prefixes_of(request);
-    if (prefixes.empty()) return least_of(eligible);
+    auto& branches = tallies_->prefix_hash;
+    if (prefixes.empty()) {
+      branches.count(PrefixHashBranch::NoRoutingKey);
+      return least_of(eligible);
+    }
     const double limit = load_limit(eligible);
     Worker* deepest = nullptr;
     for (const auto prefix : prefixes) {
       const auto hex = hex_of(XXH3_64bits(prefix.data(), prefix.size()));
       Worker* const owner = owner_on_ring({hex.data(), hex.size()}, eligible, request);
-      if (owner->load() <= limit) return owner;
+      if (owner->load() <= limit) {
+        branches.count(deepest == nullptr ? PrefixHashBranch::RingHit
+                                          : PrefixHashBranch::LoadBalanceWalk);
+        return owner;
+      }
       if (deepest == nullptr) deepest = owner;
     }
     Worker* const least = least_of(eligible);
-    return least->load() <= limit ? least : deepest;
+    const bool falls_back = least->load() <= limit;
+    branches.count(falls_back ? PrefixHashBranch::FallbackLeastLoad : PrefixHashBranch::RingHit);
+    return falls_back ? least : deepest;
   }
 
   std::string_view name() const noexcept override { return "prefix_hash"; }
@@ -95,13 +106,15 @@ class PrefixHashPolicy final : public Policy {
 
   const config::PrefixHash tuning_;
   const std::vector<std::uint64_t> boundaries_;
+  const PolicyTalliesPtr tallies_;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_prefix_hash_policy(const config::PrefixHash& tuning,
-                                                std::vector<std::uint64_t> boundaries) {
-  return std::make_unique<PrefixHashPolicy>(tuning, std::move(boundaries));
+                                                std::vector<std::uint64_t> boundaries,
+                                                PolicyTalliesPtr tallies) {
+  return std::make_unique<PrefixHashPolicy>(tuning, std::move(boundaries), std::move(tallies));
 }
 
 }  // namespace smg::routing

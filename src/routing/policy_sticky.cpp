@@ -21,19 +21,28 @@ std::string_view key_of(const RoutingRequest& request) noexcept {
 /// session go by the policy beneath.
 class StickyPolicy final : public Policy {
  public:
-  StickyPolicy(std::unique_ptr<Policy> inner, const config::StickySessions& tuning)
-      : inner_(std::move(inner)), tuning_(tuning), pins_(tuning.max_idle) {}
+  StickyPolicy(std::unique_ptr<Policy> inner, const config::StickySessions& tuning,
+               PolicyTalliesPtr tallies)
+      : inner_(std::move(inner)),
+        tuning_(tuning),
+        pins_(tuning.max_idle),
+        tallies_(std::move(tallies)) {}
 
   Worker* pick(std::span<Worker* const> eligible, const RoutingRequest& request) override {
     const auto key = key_of(request);
     if (key.empty()) return inner_->pick(eligible, request);
-    Worker* const pinned = pins_.find(key, eligible, request.now);
+    tallies_->key_source.count(session_key(request.rid).empty() ? KeySource::Header
+                                                                : KeySource::Rid);
+    const auto pins = pins_.find(key, eligible, request.now);
+    Worker* const pinned = pins.worker;
+    const bool is_full = pinned != nullptr && !has_room(key, *pinned);
+    tallies_->sticky.count(is_full ? StickyBranch::CapRespill : pins.branch());
     if (pinned == nullptr) {
       Worker* const chosen = place(eligible, request);
       if (chosen == nullptr) return nullptr;
       return pins_.pin(key, *chosen, eligible, PinOrder::Before, request.now);
     }
-    return has_room(key, *pinned) ? pinned : place_elsewhere(key, eligible, request);
+    return is_full ? place_elsewhere(key, eligible, request) : pinned;
   }
 
   Result<Worker*> target(std::span<Worker* const> workers,
@@ -51,6 +60,11 @@ class StickyPolicy final : public Policy {
   bool reads_prompt() const noexcept override { return inner_->reads_prompt(); }
   PromptUse prompt_use() const noexcept override { return inner_->prompt_use(); }
   bool uses_ring() const noexcept override { return inner_->uses_ring(); }
+  PolicyMemory memory() const override {
+    PolicyMemory memory = inner_->memory();
+    memory.sessions = pins_.size();
+    return memory;
+  }
 
  private:
   bool has_room(std::string_view key, const Worker& worker) const {
@@ -79,14 +93,16 @@ class StickyPolicy final : public Policy {
   const std::unique_ptr<Policy> inner_;
   const config::StickySessions tuning_;
   PinMap pins_;
+  const PolicyTalliesPtr tallies_;
   const std::shared_ptr<ActiveSessions> active_ = std::make_shared<ActiveSessions>();
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_sticky_policy(std::unique_ptr<Policy> inner,
-                                           const config::StickySessions& tuning) {
-  return std::make_unique<StickyPolicy>(std::move(inner), tuning);
+                                           const config::StickySessions& tuning,
+                                           PolicyTalliesPtr tallies) {
+  return std::make_unique<StickyPolicy>(std::move(inner), tuning, std::move(tallies));
 }
 
 }  // namespace smg::routing

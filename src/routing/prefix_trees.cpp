@@ -117,6 +117,14 @@ std::uint64_t PrefixTree::size() const {
   return size_;
 }
 
+PrefixTree::Contents PrefixTree::contents() const {
+  const std::lock_guard lock(mutex_);
+  Contents contents{held_bytes_, {}};
+  contents.holders.reserve(pieces_.size());
+  for (const auto& [holder, pieces] : pieces_) contents.holders.push_back(holder);
+  return contents;
+}
+
 /// The node at which the prompt ends, made if need be.
 PrefixTree::Node* PrefixTree::path_to(std::string_view prompt) {
   Node* node = root_.get();
@@ -151,6 +159,7 @@ PrefixTree::Node* PrefixTree::split(Node& node, std::size_t length) {
     lower->newer = copy.get();
     upper->entries.push_back({holder, std::move(copy)});
     size_ += upper->cost() + node.cost() - cost_before;
+    ++pieces_[holder];
   }
   upper->children.push_back(std::move(place));
   place = std::move(upper);
@@ -166,6 +175,8 @@ void PrefixTree::use(Node& node, std::uint32_t holder) {
     entries.push_back({holder, std::make_unique<Holding>(Holding{&node})});
     entry = entries.end() - 1;
     size_ += node.cost();
+    held_bytes_ += node.label.size();
+    ++pieces_[holder];
   } else {
     unlink(*entry->holding);
   }
@@ -191,8 +202,11 @@ void PrefixTree::drop_oldest() {
   // Near the end, since the entries are by use as well.
   const auto entry = std::find_if(node.entries.rbegin(), node.entries.rend(),
                                   [&](const Node::Entry& e) { return e.holding.get() == oldest; });
+  const auto pieces = pieces_.find(entry->holder);
+  if (--pieces->second == 0) pieces_.erase(pieces);
   node.entries.erase(entry.base() - 1);
   size_ -= node.cost();
+  held_bytes_ -= node.label.size();
   if (!node.entries.empty()) return;
   // Nobody holds more than this node, so nothing is below it.
   Node& parent = *node.parent;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace smg::routing {
 
@@ -39,6 +41,13 @@ class PrefixTree {
   /// What counts against the budget.
   [[nodiscard]] std::uint64_t size() const;
 
+  /// What is remembered: bytes of prompts, summed over the holders, and who they are.
+  struct Contents {
+    std::uint64_t bytes = 0;
+    std::vector<std::uint32_t> holders;
+  };
+  [[nodiscard]] Contents contents() const;
+
   static constexpr std::size_t kMinPieceBytes = 64;
 
  private:
@@ -60,6 +69,8 @@ class PrefixTree {
   Holding* newest_ = nullptr;
   Holding* oldest_ = nullptr;
   std::uint64_t size_ = 0;
+  std::uint64_t held_bytes_ = 0;
+  std::unordered_map<std::uint32_t, std::uint32_t> pieces_;  ///< of each holder
 };
 
 }  // namespace smg::routing

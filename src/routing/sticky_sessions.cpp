@@ -77,11 +77,12 @@ PinMap::Session& PinMap::use_or_add(Shard& shard, std::string_view key, TimePoin
   return added;
 }
 
-Worker* PinMap::find(std::string_view key, std::span<Worker* const> eligible, TimePoint now) {
+PinMap::Found PinMap::find(std::string_view key, std::span<Worker* const> eligible, TimePoint now) {
   Shard& shard = shard_of(key);
   const std::lock_guard lock(shard.mutex);
   const Session* const session = use(shard, key, now);
-  return session == nullptr ? nullptr : first_of(session->urls, eligible);
+  if (session == nullptr) return {};
+  return {first_of(session->urls, eligible), true};
 }
 
 Worker* PinMap::pin(std::string_view key, Worker& chosen, std::span<Worker* const> eligible,

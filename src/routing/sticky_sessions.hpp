@@ -27,9 +27,18 @@ class PinMap {
   /// `max_idle`: 0: nothing is forgotten but for the bound on the number of sessions.
   explicit PinMap(std::chrono::seconds max_idle) : max_idle_(max_idle) {}
 
-  /// The first pin of the session that is among `eligible`, or nullptr. Counts as use.
-  [[nodiscard]] Worker* find(std::string_view key, std::span<Worker* const> eligible,
-                             TimePoint now);
+  struct Found {
+    Worker* worker = nullptr;  ///< the first pin of the session that is among `eligible`
+    bool has_pins = false;
+
+    [[nodiscard]] StickyBranch branch() const noexcept {
+      if (worker != nullptr) return StickyBranch::OccupiedHit;
+      return has_pins ? StickyBranch::OccupiedMiss : StickyBranch::Vacant;
+    }
+  };
+
+  /// Counts as use.
+  [[nodiscard]] Found find(std::string_view key, std::span<Worker* const> eligible, TimePoint now);
 
   /// Pins a session for which `find` has just found nothing. Of several that do so at once the
   /// first one wins, and all get its worker.

@@ -3,13 +3,19 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <smg/observability/fleet_readings.hpp>
 #include <smg/observability/worker_series.hpp>
 
 namespace smg::observability {
+
+/// Seconds; ages of requests in service are counted between these.
+inline constexpr std::uint32_t kInflightAgeBounds[] = {30,   60,   180,   300,   600,  1200,
+                                                       3600, 7200, 14400, 28800, 86400};
 
 /// What tells one router series from another. The strings need to live only for the call.
 struct RouterLabels {
@@ -98,6 +104,19 @@ class Metrics {
   /// smg_worker_overload_shed_total: a request was answered with WorkersOverloaded. `stage`: where
   /// that was found, always `selection` here.
   void count_overload_shed(std::string_view stage);
+  /// smg_*_policy_branch_total: `total` decisions of `policy` so far; 0 makes no sample.
+  void show_branch(std::string_view policy, std::string_view branch, std::uint64_t total);
+  /// smg_routing_key_source_total, likewise.
+  void show_key_source(std::string_view source, std::uint64_t total);
+  /// smg_cache_aware_match_ratio: how many so far were 0, and in each further tenth up to 1.
+  void show_match_ratios(std::span<const std::uint64_t> counts, double sum);
+  /// All gauges that are read off the fleet: they replace those of the last call.
+  void show_fleet(const std::vector<FleetReading>& readings);
+  /// smg_http_inflight_request_age_count: one count for each of kInflightAgeBounds, and those
+  /// beyond.
+  void show_inflight_ages(std::span<const std::uint64_t> counts);
+  /// smg_event_loop_delay_seconds: what one turn of an io thread's loop kept work waiting for.
+  void observe_loop_delay(unsigned thread, Elapsed delay);
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 
@@ -105,6 +124,8 @@ class Metrics {
   [[nodiscard]] std::string exposition() const;
 
  private:
+  void show_process() const;
+
   struct Families;
 
   std::unique_ptr<Families> families_;

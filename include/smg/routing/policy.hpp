@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <smg/base/result.hpp>
+#include <smg/routing/policy_tallies.hpp>
 #include <smg/routing/worker.hpp>
 
 namespace smg::routing {
@@ -43,6 +45,18 @@ struct PromptUse {
   std::size_t text_bytes = 0;  ///< of RoutingRequest::text, from its beginning
 
   bool operator==(const PromptUse&) const = default;
+};
+
+/// How much a policy remembers, for the metrics; what it never remembers is not there.
+struct PolicyMemory {
+  struct Tree {
+    std::uint64_t units = 0;             ///< bytes of text, or tokens, summed over the holders
+    std::vector<std::uint32_t> holders;  ///< workers that hold any, by serial
+  };
+  std::optional<Tree> texts;
+  std::optional<Tree> tokens;
+  std::optional<std::size_t> placements;  ///< prompt heads of a hash index
+  std::optional<std::size_t> sessions;    ///< pinned keys
 };
 
 /// What a policy keeps about a request as long as it is with a worker.
@@ -84,6 +98,8 @@ class Policy {
     return nullptr;
   }
 
+  [[nodiscard]] virtual PolicyMemory memory() const { return {}; }
+
   /// Called when a request goes to a worker; the answer is dropped when it is over. May be nullptr.
   [[nodiscard]] virtual std::unique_ptr<RequestHold> hold(Worker& /*worker*/,
                                                           const RoutingRequest& /*request*/) {
@@ -96,8 +112,9 @@ class Policy {
 [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name);
 
 /// The same with tuning: of `config`, the parts cache_aware, routing and fleet.routing_key_override
-/// are read, and not kept.
-[[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
-                                                  const config::GatewayConfig& config);
+/// are read, and not kept. Its decisions are counted in `tallies`.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(
+    std::string_view name, const config::GatewayConfig& config,
+    const PolicyTalliesPtr& tallies = std::make_shared<PolicyTallies>());
 
 }  // namespace smg::routing

@@ -106,16 +106,13 @@ class Worker {
     state_->series->set_health(status == WorkerStatus::Ready);
   }
   [[nodiscard]] bool healthy() const noexcept { return status() == WorkerStatus::Ready; }
-
-  /// For what is only known at a scrape.
-  [[nodiscard]] observability::WorkerSeries& series() const noexcept { return *state_->series; }
-
   /// Requests in flight through this gateway.
   [[nodiscard]] std::uint32_t load() const noexcept {
     return state_->load.load(std::memory_order_relaxed);
   }
   /// Sticky keys with a request in flight at this worker; policies count it.
   [[nodiscard]] std::atomic<std::uint32_t>& active_keys() noexcept { return state_->active_keys; }
+  [[nodiscard]] auto& series() const noexcept { return *state_->series; }  ///< for a scrape
   [[nodiscard]] LoadBoard& board() noexcept { return state_->board; }
   [[nodiscard]] const LoadBoard& board() const noexcept { return state_->board; }
   /// Tells workers apart as long as the process runs, also under the same URL; survives a change of

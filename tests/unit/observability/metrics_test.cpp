@@ -176,7 +176,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Metrics, NewRegistryHoldsOnlyTheProcessItself) {
   Metrics metrics(kBounds, "1.2.3");
   const auto found = samples(metrics.exposition());
-  EXPECT_EQ(found.size(), 2U);
+  for (const auto& [series, value] : found) {
+    EXPECT_TRUE(series.starts_with("process_") || series.starts_with("smg_process_") ||
+                series.starts_with("smg_build_info"))
+        << series;
+  }
   EXPECT_EQ(found.at(R"(smg_build_info{version="1.2.3"})"), "1");
   EXPECT_GT(std::stod(found.at("smg_process_resident_bytes")), 4096.0);
 }
@@ -257,6 +261,62 @@ TEST(Metrics, ThreadsLoseNoEventWhileOthersScrape) {
       found.at("smg_router_ttft_seconds_count{" + kBackend + R"(,endpoint="chat",model="m"})"),
       std::to_string(kThreads * kRounds));
   EXPECT_EQ(found.at("smg_http_connections_active"), "0");
+}
+
+TEST(Metrics, FleetGaugesAreThoseOfTheLastReadings) {
+  Metrics metrics(kBounds, "1");
+  const FleetReading tree{FleetGauge::CacheTreeTenants, {"m", "string"}, 2};
+  const FleetReading engine{FleetGauge::EngineTokenUsage, {"http://w", "m", "0"}, 0.25};
+  metrics.show_fleet({tree, engine, {FleetGauge::ManualCacheEntries, {}, 7}});
+  const auto first = samples(metrics.exposition());
+  EXPECT_EQ(first.at(R"(smg_cache_tree_tenants{model="m",tree="string"})"), "2");
+  EXPECT_EQ(first.at(R"(smg_engine_token_usage{dp_rank="0",model="m",worker="http://w"})"), "0.25");
+  EXPECT_EQ(first.at("smg_manual_policy_cache_entries"), "7");
+
+  metrics.show_fleet({{FleetGauge::CacheTreeTenants, {"m", "string"}, 3}});
+  const std::string text = metrics.exposition();
+  EXPECT_EQ(samples(text).at(R"(smg_cache_tree_tenants{model="m",tree="string"})"), "3");
+  EXPECT_EQ(text.find("smg_engine_token_usage"), std::string::npos);
+  EXPECT_EQ(text.find("smg_manual_policy_cache_entries"), std::string::npos);
+}
+
+TEST(Metrics, TotalsCountedElsewhereAreShownAsCounters) {
+  Metrics metrics(kBounds, "1");
+  metrics.show_branch("manual", "vacant", 0);
+  EXPECT_EQ(metrics.exposition().find("smg_manual_policy_branch_total"), std::string::npos);
+  for (const std::uint64_t total : {3U, 3U, 5U}) {
+    metrics.show_branch("manual", "vacant", total);
+    metrics.show_branch("prefix_hash", "ring_hit", total);
+    metrics.show_key_source("rid", total);
+    const std::uint64_t shares[] = {total, 1};
+    metrics.show_match_ratios(shares, 0.1);
+  }
+  const auto found = samples(metrics.exposition());
+  EXPECT_EQ(found.at(R"(smg_manual_policy_branch_total{branch="vacant"})"), "5");
+  EXPECT_EQ(found.at(R"(smg_prefix_hash_policy_branch_total{branch="ring_hit"})"), "5");
+  EXPECT_EQ(found.at(R"(smg_routing_key_source_total{source="rid"})"), "5");
+  EXPECT_EQ(found.at(R"(smg_cache_aware_match_ratio_bucket{le="0"})"), "5");
+  EXPECT_EQ(found.at(R"(smg_cache_aware_match_ratio_bucket{le="0.1"})"), "6");
+  EXPECT_EQ(found.at("smg_cache_aware_match_ratio_count"), "6");
+  EXPECT_EQ(found.at("smg_cache_aware_match_ratio_sum"), "0.1");
+}
+
+TEST(Metrics, TellsOfTheProcessAndItsThreads) {
+  Metrics metrics(kBounds, "1");
+  metrics.observe_loop_delay(1, 1ms);
+  const std::uint64_t ages[std::size(kInflightAgeBounds) + 1] = {4, 0, 1};
+  metrics.show_inflight_ages(ages);
+  const auto found = samples(metrics.exposition());
+  for (const char* name : {"smg_process_resident_bytes", "process_resident_memory_bytes",
+                           "process_open_fds", "process_max_fds", "process_start_time_seconds"}) {
+    EXPECT_GT(std::stod(found.at(name)), 0) << name;
+  }
+  EXPECT_TRUE(found.contains("process_cpu_seconds_total"));
+  EXPECT_EQ(found.at(R"(smg_event_loop_delay_seconds_count{thread="1"})"), "1");
+  const std::string age = "smg_http_inflight_request_age_count";
+  EXPECT_EQ(found.at(age + R"({gt="0",le="30"})"), "4");
+  EXPECT_EQ(found.at(age + R"({gt="60",le="180"})"), "1");
+  EXPECT_EQ(found.at(age + R"({gt="86400",le="+Inf"})"), "0");
 }
 
 }  // namespace

@@ -215,5 +215,22 @@ TEST(PrefixTree, ServesSeveralThreads) {
   EXPECT_LE(tree.size(), 50000U);
 }
 
+/// The sums that are kept are those of the pieces that are there, through splits and drops.
+TEST(PrefixTree, ContentsFollowWhatIsHeld) {
+  PrefixTree tree(1, 4 * PrefixTree::kMinPieceBytes);
+  EXPECT_EQ(tree.contents().bytes, 0U);
+  tree.insert("hello world", 1);
+  EXPECT_EQ(tree.contents().bytes, 11U);
+  tree.insert("hello there", 2);
+  EXPECT_EQ(tree.contents().bytes, 22U) << "split, and held by two up to there";
+  EXPECT_EQ(tree.contents().holders.size(), 2U);
+  tree.insert("xyz", 3);  // drops the oldest end, that of worker 1
+  EXPECT_EQ(tree.contents().bytes, 22U - 5U + 3U);
+  EXPECT_EQ(tree.contents().holders.size(), 3U);
+  for (const char* text : {"aaa", "bbb", "ccc", "ddd"}) tree.insert(text, 4);
+  EXPECT_EQ(tree.contents().bytes, 12U);
+  EXPECT_EQ(tree.contents().holders, (std::vector<std::uint32_t>{4}));
+}
+
 }  // namespace
 }  // namespace smg::routing

@@ -13,7 +13,7 @@ class PinMapTest : public testing::Test {
  protected:
   int find(PinMap& pins, std::string_view key, const std::vector<std::size_t>& out = {},
            int second = 0) {
-    return fleet_.number_of(pins.find(key, fleet_.without(out), at_second(second)));
+    return fleet_.number_of(pins.find(key, fleet_.without(out), at_second(second)).worker);
   }
   int pin(PinMap& pins, std::string_view key, std::size_t chosen, PinOrder order,
           const std::vector<std::size_t>& out = {}, int second = 0) {
