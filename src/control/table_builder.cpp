@@ -53,8 +53,9 @@ routing::WorkerTablePtr TableBuilder::build(std::vector<routing::WorkerPtr> work
     }
     add_aliases(aliases, *worker);
   }
-  return std::make_shared<const routing::WorkerTable>(std::move(workers), std::move(pools),
-                                                      std::move(aliases));
+  last_ = std::make_shared<const routing::WorkerTable>(std::move(workers), std::move(pools),
+                                                       std::move(aliases), last_.get());
+  return last_;
 }
 
 }  // namespace smg::control

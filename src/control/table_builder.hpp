@@ -31,6 +31,7 @@ class TableBuilder {
   const routing::PolicyTalliesPtr tallies_ = std::make_shared<routing::PolicyTallies>();
   const std::shared_ptr<routing::Policy> for_all_;
   std::map<std::string, std::shared_ptr<routing::Policy>, std::less<>> by_model_;
+  routing::WorkerTablePtr last_;
 };
 
 }  // namespace smg::control

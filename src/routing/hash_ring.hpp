@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ class HashRing {
   /// `names`: what tells the members apart, a worker's URL exactly as it is registered.
   explicit HashRing(const std::vector<std::string_view>& names);
 
+  /// The same ring, made from that of a similar fleet: only places of new members are hashed and
+  /// sorted.
+  HashRing(const std::vector<std::string_view>& names, const HashRing& similar);
+
   /// The number of the first member at or after the key, clockwise, that `accepts(number)` takes;
   /// nothing if it takes none.
   template <class Accepts>
@@ -33,13 +38,20 @@ class HashRing {
   }
 
  private:
+  HashRing() = default;
+
   struct Place {
     std::uint64_t position;
     std::uint32_t member;
   };
 
+  static void add_places(std::vector<Place>& places, std::string_view name, std::uint32_t member);
+  [[nodiscard]] static bool comes_before(const Place& a, const Place& b) noexcept {
+    return std::pair(a.position, a.member) < std::pair(b.position, b.member);
+  }
   [[nodiscard]] std::size_t first_place(std::string_view key) const noexcept;
 
+  std::vector<std::string> names_;
   std::vector<Place> places_;  // by position
 };
 

@@ -4,10 +4,18 @@
 namespace smg::routing {
 namespace {
 
-std::shared_ptr<const HashRing> ring_of(const std::vector<Worker*>& workers) {
+using RingPtr = std::shared_ptr<const HashRing>;
+
+RingPtr ring_of(const ModelPool& pool, const WorkerTable* before) {
   std::vector<std::string_view> names;
-  names.reserve(workers.size());
-  for (const Worker* worker : workers) names.emplace_back(worker->url());
+  names.reserve(pool.workers.size());
+  for (const Worker* worker : pool.workers) names.emplace_back(worker->url());
+  if (before != nullptr) {
+    const auto former = before->pools().find(pool.model);
+    if (former != before->pools().end() && former->second.ring) {
+      return std::make_shared<const HashRing>(names, *former->second.ring);
+    }
+  }
   return std::make_shared<const HashRing>(names);
 }
 
@@ -15,11 +23,18 @@ std::shared_ptr<const HashRing> ring_of(const std::vector<Worker*>& workers) {
 
 WorkerTable::WorkerTable(std::vector<WorkerPtr> workers,
                          std::map<std::string, ModelPool, std::less<>> pools,
-                         std::map<std::string, std::string, std::less<>> aliases)
+                         std::map<std::string, std::string, std::less<>> aliases,
+                         const WorkerTable* before)
     : workers_(std::move(workers)), pools_(std::move(pools)), aliases_(std::move(aliases)) {
+  const ModelPool* last_with_ring = nullptr;
   for (auto& [model, pool] : pools_) {
     if (!model.empty()) ++model_count_;
-    if (pool.policy->uses_ring()) pool.ring = ring_of(pool.workers);
+    if (pool.policy->uses_ring()) {
+      // Where there is one model, its workers are all workers.
+      const bool is_same = last_with_ring != nullptr && last_with_ring->workers == pool.workers;
+      pool.ring = is_same ? last_with_ring->ring : ring_of(pool, before);
+      last_with_ring = &pool;
+    }
     reads_prompt_ = reads_prompt_ || pool.policy->reads_prompt();
   }
   for (const auto& worker : workers_) mutates_body_ = mutates_body_ || worker->facts().mutates_body;

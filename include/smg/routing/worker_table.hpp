@@ -29,8 +29,10 @@ class WorkerTable {
   WorkerTable() = default;
 
   /// `pools[""]` is the pool of all workers. `aliases` leads from further names to canonical ids.
+  /// `before`: a table of a similar fleet, whose rings spare the work of making new ones.
   WorkerTable(std::vector<WorkerPtr> workers, std::map<std::string, ModelPool, std::less<>> pools,
-              std::map<std::string, std::string, std::less<>> aliases);
+              std::map<std::string, std::string, std::less<>> aliases,
+              const WorkerTable* before = nullptr);
 
   /// The pool for a model as a client names it: by canonical id first, then by alias; nullptr:
   /// nobody serves it. The empty name means any worker, and is nullptr only while there is none.

@@ -61,9 +61,29 @@ TEST(HashRing, AMemberThatGoesMovesOnlyItsOwnKeys) {
   EXPECT_GT(moved, 20);
 }
 
+TEST(HashRing, MadeFromASimilarOneIsTheSame) {
+  const std::vector<std::string_view> lists[] = {
+      {kUrls.begin(), kUrls.end()},
+      {kUrls[0], kUrls[2], kUrls[6]},            // some gone
+      {kUrls[6], kUrls[2], kUrls[1], kUrls[0]},  // another order, one back
+      {"http://10.9.9.9:1", kUrls[3]},           // one new
+      {},
+      {kUrls.begin(), kUrls.end()},
+  };
+  HashRing grown(lists[0]);
+  for (const auto& names : lists) {
+    grown = HashRing(names, grown);
+    const HashRing fresh(names);
+    const auto everybody = [](std::uint32_t) { return true; };
+    for (int i = 0; i < 500; ++i) {
+      EXPECT_EQ(grown.owner(key_of(i), everybody), fresh.owner(key_of(i), everybody)) << key_of(i);
+    }
+  }
+}
+
 TEST(HashRing, HasNoOwnerIfNobodyIsAccepted) {
   EXPECT_FALSE(ring_of_seven().owner("k", [](std::uint32_t) { return false; }));
-  EXPECT_FALSE(HashRing({}).owner("k", [](std::uint32_t) { return true; }));
+  EXPECT_FALSE(HashRing(std::vector<std::string_view>{}).owner("k", [](std::uint32_t) { return true; }));
 }
 
 }  // namespace
