@@ -326,7 +326,6 @@ std::uint64_t H1ServerConnection::spliceable_bytes() const noexcept {
 }
 
 net::Task<Result<std::size_t>> H1ServerConnection::read_body_into(net::Pipe& pipe) {
-  heeds_end_ = false;
   for (;;) {
     if (read_cancelled_ || gone_) co_return fail(ErrorCode::Aborted);
     const auto most = std::min<std::uint64_t>(net::Pipe::kBytes, body_left_);
