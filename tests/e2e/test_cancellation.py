@@ -17,7 +17,7 @@ AT_ONCE = 0.1
 TRIES = 4
 CHAT, RERANK = "/v1/chat/completions", "/v1/rerank"
 BUFFERED_UP_TO = 64 * 1024
-LARGE = 16 << 20
+LARGE = 8 << 20
 
 
 class LabWorker(Worker):
@@ -229,7 +229,7 @@ class H1Leaver(Client):
             while self._rest:
                 while unread_by(self.port, self.local_port) > 0:
                     await asyncio.sleep(0.001)
-                piece, self._rest = self._rest[:1 << 15], self._rest[1 << 15:]
+                piece, self._rest = self._rest[:1 << 16], self._rest[1 << 16:]
                 await self.send(piece)
 
     async def until_held_back(self, whole: bool) -> None:
