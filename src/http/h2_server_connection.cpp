@@ -133,6 +133,7 @@ void H2ServerConnection::time_out() {
 void H2ServerConnection::cut_streams() {
   arrived_.clear();
   std::vector<H2ClientExchange*> all;
+  all.reserve(exchanges_.size());
   for (const auto& [stream, exchange] : exchanges_) all.push_back(exchange);
   for (H2ClientExchange* exchange : all) {
     exchange->stream_closed();

@@ -92,23 +92,26 @@ void H2Exchange::keep_unsent() {
   unsent_.assign(1, kept_);
 }
 
+/// Hands what is unsent to the connection, in place.
+void H2Exchange::hand_over_unsent() {
+  start();
+  sending_ = true;
+  hub_->run_at_home([hub = hub_, link = link_, pieces = std::exchange(unsent_, {}),
+                     last = std::exchange(unsent_last_, false)] {
+    if (!link->reset_by_us) {
+      for (const auto piece : pieces) {
+        if (!piece.empty()) link->body.push_back(piece);
+      }
+      link->body_last = link->body_last || last;
+    }
+    link->tell_when_sent = true;
+    hub->body_added(link);
+  });
+}
+
 net::Task<Result<>> H2Exchange::flushed() {
   if (failed_ && !started_) co_return *failed_;
-  if (!unsent_.empty() || unsent_last_) {
-    start();
-    sending_ = true;
-    hub_->run_at_home([hub = hub_, link = link_, pieces = std::exchange(unsent_, {}),
-                       last = std::exchange(unsent_last_, false)] {
-      if (!link->reset_by_us) {
-        for (const auto piece : pieces) {
-          if (!piece.empty()) link->body.push_back(piece);
-        }
-        link->body_last = link->body_last || last;
-      }
-      link->tell_when_sent = true;
-      hub->body_added(link);
-    });
-  }
+  if (!unsent_.empty() || unsent_last_) hand_over_unsent();
   // Even when the exchange has failed: the stream may be reading the pieces until it says
   // otherwise.
   while (sending_) co_await write_gate_.wait();

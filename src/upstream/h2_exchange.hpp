@@ -31,6 +31,7 @@ class H2Exchange final : public UpstreamExchange {
 
  private:
   void start();
+  void hand_over_unsent();
   void fail_with(GatewayError why) noexcept;
   void take_head(http::H2FieldBlock block, bool ends);
 

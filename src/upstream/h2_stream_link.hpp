@@ -12,6 +12,7 @@
 namespace smg::upstream {
 
 class H2Exchange;
+// It is final, which a declaration cannot say. NOLINTNEXTLINE(*-virtual-class-destructor)
 class H2UpstreamConnection;
 
 /// What ties an exchange, on the thread of its client, to its stream, on the thread where the

@@ -125,13 +125,14 @@ void HostPool::put_back(Connection connection) {
 
 void HostPool::drop_idle(H1UpstreamConnection& connection) {
   Shard& shard = shards_[connection.thread().index()];
-  for (std::size_t i = 0; i < shard.idle.size(); ++i) {
-    if (shard.idle[i].get() != &connection) continue;
-    // Runs below a callback of the connection: it goes once that has returned.
-    connection.thread().post(
-        [dropped = std::shared_ptr<H1UpstreamConnection>(remove(shard, i))] {});
-    return;
-  }
+  const auto found =
+      std::find_if(shard.idle.begin(), shard.idle.end(),
+                   [&](const Connection& idle) { return idle.get() == &connection; });
+  if (found == shard.idle.end()) return;
+  const auto index = static_cast<std::size_t>(found - shard.idle.begin());
+  // Runs below a callback of the connection: it goes once that has returned.
+  connection.thread().post(
+      [dropped = std::shared_ptr<H1UpstreamConnection>(remove(shard, index))] {});
 }
 
 void HostPool::close_all_idle(net::IoThread& thread) {
