@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "observability/series_family.hpp"
+#include "observability/family_registry.hpp"
 
 namespace smg::observability {
 namespace {
@@ -37,7 +37,7 @@ const std::array<FamilyFacts, kFleetGaugeCount>& all_facts() {
 
 }  // namespace
 
-FleetFamilies::FleetFamilies(prometheus::Registry& registry) {
+FleetFamilies::FleetFamilies(FamilyRegistry& registry) {
   for (std::size_t i = 0; i < kFleetGaugeCount; ++i) {
     families_[i].family = &register_family<prometheus::Gauge>(registry, all_facts()[i]);
   }

@@ -10,8 +10,8 @@
 
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
-#include <prometheus/registry.h>
 
+#include "observability/family_registry.hpp"
 #include <smg/observability/fleet_readings.hpp>
 
 namespace smg::observability {
@@ -19,7 +19,7 @@ namespace smg::observability {
 /// The families of FleetGauge: their series are those of the last readings, no others. Thread-safe.
 class FleetFamilies {
  public:
-  explicit FleetFamilies(prometheus::Registry& registry);
+  explicit FleetFamilies(FamilyRegistry& registry);
 
   void show(const std::vector<FleetReading>& readings);
 

@@ -69,7 +69,7 @@ void raise_to(Counter& counter, std::uint64_t total) {
 struct Metrics::Families {
   explicit Families(const std::vector<double>& duration_buckets) : durations(duration_buckets) {}
 
-  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  std::shared_ptr<FamilyRegistry> registry = std::make_shared<FamilyRegistry>();
   std::vector<double> durations;
 
   SeriesFamily<Counter> http_requests{
@@ -424,6 +424,10 @@ void Metrics::show_process() const {
   families_->most_descriptors.at({}).Set(readings.most_descriptors);
   families_->threads.at({}).Set(readings.threads);
   families_->started.at({}).Set(readings.started);
+}
+
+std::vector<MetricFacts> Metrics::metrics() const {
+  return families_->registry->metrics();
 }
 
 std::string Metrics::exposition() const {

@@ -14,38 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include <prometheus/counter.h>
 #include <prometheus/family.h>
-#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
-#include <prometheus/registry.h>
+
+#include "observability/family_registry.hpp"
 
 namespace smg::observability {
-
-/// What is fixed about a family of series.
-struct FamilyFacts {
-  std::string name;
-  std::string help;
-  std::vector<std::string> labels = {};  ///< names of the labels that tell its series apart
-  prometheus::Labels constants = {};     ///< labels that all its series carry
-  std::vector<double> bounds = {};       ///< upper bounds of buckets, for histograms
-};
-
-/// Registers an empty family, which the exposition leaves out until it has a series.
-template <class Metric>
-[[nodiscard]] prometheus::Family<Metric>& register_family(prometheus::Registry& registry,
-                                                          const FamilyFacts& facts) {
-  const auto complete = [&](auto builder) -> prometheus::Family<Metric>& {
-    return builder.Name(facts.name).Help(facts.help).Labels(facts.constants).Register(registry);
-  };
-  if constexpr (std::is_same_v<Metric, prometheus::Counter>) {
-    return complete(prometheus::BuildCounter());
-  } else if constexpr (std::is_same_v<Metric, prometheus::Gauge>) {
-    return complete(prometheus::BuildGauge());
-  } else {
-    return complete(prometheus::BuildHistogram());
-  }
-}
 
 /// A family whose series are found without a lock. The registry's own look-up takes one and copies
 /// all labels, too much for every request. Here found series stay in a hash table that only grows:
@@ -54,7 +28,7 @@ template <class Metric>
 template <class Metric>
 class SeriesFamily {
  public:
-  SeriesFamily(prometheus::Registry& registry, FamilyFacts facts)
+  SeriesFamily(FamilyRegistry& registry, FamilyFacts facts)
       : facts_(std::move(facts)), family_(register_family<Metric>(registry, facts_)) {
     publish(kFirstCapacity);
   }

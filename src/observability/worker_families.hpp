@@ -12,8 +12,8 @@
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
-#include <prometheus/registry.h>
 
+#include "observability/family_registry.hpp"
 #include <smg/observability/worker_series.hpp>
 
 namespace smg::observability {
@@ -45,7 +45,7 @@ struct WorkerSlot {
 /// The families whose series come and go with workers.
 class WorkerFamilies {
  public:
-  explicit WorkerFamilies(std::shared_ptr<prometheus::Registry> registry);
+  explicit WorkerFamilies(std::shared_ptr<FamilyRegistry> registry);
 
   /// The slot of `url`, for the lifetime of a handle: made by its first handle, ended by its last.
   [[nodiscard]] WorkerSlot& open(std::string_view url);
@@ -62,7 +62,7 @@ class WorkerFamilies {
   void add_gauges(WorkerSlot& slot);
   void remove_series(const WorkerSlot& slot);
 
-  std::shared_ptr<prometheus::Registry> registry_;  // keeps the families below alive
+  std::shared_ptr<FamilyRegistry> registry_;  // keeps the families below alive
   prometheus::Family<prometheus::Gauge>& requests_active_;
   prometheus::Family<prometheus::Gauge>& health_;
   prometheus::Family<prometheus::Gauge>& http2_;

@@ -13,35 +13,48 @@ namespace smg::observability {
 using prometheus::Counter;
 using prometheus::Gauge;
 
-WorkerFamilies::WorkerFamilies(std::shared_ptr<prometheus::Registry> registry)
+namespace {
+
+const std::vector<std::string> kByWorker{"worker"};
+const std::vector<std::string> kByProtocol{"worker", "protocol"};
+
+}  // namespace
+
+WorkerFamilies::WorkerFamilies(std::shared_ptr<FamilyRegistry> registry)
     : registry_(std::move(registry)),
       requests_active_(register_family<Gauge>(
-          *registry_, {"smg_worker_requests_active", "Requests in service at the worker."})),
-      health_(register_family<Gauge>(*registry_,
-                                     {"smg_worker_health", "1 if the worker is healthy, else 0."})),
+          *registry_,
+          {"smg_worker_requests_active", "Requests in service at the worker.", kByWorker})),
+      health_(register_family<Gauge>(
+          *registry_, {"smg_worker_health", "1 if the worker is healthy, else 0.", kByWorker})),
       http2_(register_family<Gauge>(
           *registry_,
-          {"smg_worker_http2", "1 if HTTP/2 was chosen for the worker at registration, else 0."})),
+          {"smg_worker_http2", "1 if HTTP/2 was chosen for the worker at registration, else 0.",
+           kByWorker})),
       circuit_state_(register_family<Gauge>(
-          *registry_, {"smg_worker_cb_state",
-                       "State of the worker's circuit breaker: 0 closed, 1 open, 2 half-open."})),
+          *registry_,
+          {"smg_worker_cb_state",
+           "State of the worker's circuit breaker: 0 closed, 1 open, 2 half-open.", kByWorker})),
       consecutive_failures_(register_family<Gauge>(
           *registry_, {"smg_worker_cb_consecutive_failures",
-                       "Failures in a row that the circuit breaker has seen."})),
+                       "Failures in a row that the circuit breaker has seen.", kByWorker})),
       consecutive_successes_(register_family<Gauge>(
           *registry_, {"smg_worker_cb_consecutive_successes",
-                       "Successes in a row that the circuit breaker has seen."})),
+                       "Successes in a row that the circuit breaker has seen.", kByWorker})),
       connections_(register_family<Gauge>(
-          *registry_, {"smg_upstream_connections",
-                       "Open connections to the worker by HTTP version, idle and in use."})),
-      connections_open_(register_family<Gauge>(
-          *registry_, {"smg_upstream_connections_open",
-                       "Open connections to the worker by HTTP version, in any state."})),
-      transitions_(register_family<Counter>(*registry_, {"smg_worker_cb_transitions_total",
-                                                         "State changes of the circuit breaker."})),
-      outcomes_(register_family<Counter>(
           *registry_,
-          {"smg_worker_cb_outcomes_total", "Outcomes recorded by the circuit breaker."})) {}
+          {"smg_upstream_connections",
+           "Open connections to the worker by HTTP version, idle and in use.", kByProtocol})),
+      connections_open_(register_family<Gauge>(
+          *registry_,
+          {"smg_upstream_connections_open",
+           "Open connections to the worker by HTTP version, in any state.", kByProtocol})),
+      transitions_(register_family<Counter>(*registry_, {"smg_worker_cb_transitions_total",
+                                                         "State changes of the circuit breaker.",
+                                                         {"worker", "from", "to"}})),
+      outcomes_(register_family<Counter>(*registry_, {"smg_worker_cb_outcomes_total",
+                                                      "Outcomes recorded by the circuit breaker.",
+                                                      {"worker", "outcome"}})) {}
 
 WorkerSlot& WorkerFamilies::open(std::string_view url) {
   const std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <smg/observability/fleet_readings.hpp>
+#include <smg/observability/metric_facts.hpp>
 #include <smg/observability/worker_series.hpp>
 
 namespace smg::observability {
@@ -120,6 +121,8 @@ class Metrics {
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 
+  /// All metrics, by name, with a sample or without.
+  [[nodiscard]] std::vector<MetricFacts> metrics() const;
   /// All families that have a sample, in the text format 0.0.4 of Prometheus.
   [[nodiscard]] std::string exposition() const;
 

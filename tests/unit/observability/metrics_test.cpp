@@ -1,6 +1,8 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -42,6 +44,27 @@ const std::vector<double> kBounds{0.5, 2};
   return found;
 }
 
+/// The names of the labels of a sample, but for that of buckets.
+[[nodiscard]] std::set<std::string> labels_of(const std::string& series) {
+  static const std::regex kLabel(R"((\w+)=")");
+  std::set<std::string> found;
+  for (std::sregex_iterator match(series.begin(), series.end(), kLabel), end; match != end;
+       ++match) {
+    found.insert((*match)[1]);
+  }
+  found.erase("le");
+  return found;
+}
+
+/// What `metrics` says of a family; fails the test if that is nothing.
+[[nodiscard]] MetricFacts facts_of(const Metrics& metrics, const std::string& family) {
+  for (const auto& facts : metrics.metrics()) {
+    if (facts.name == family) return facts;
+  }
+  ADD_FAILURE() << "not described: " << family;
+  return {};
+}
+
 struct EventCase {
   std::string name;
   std::function<void(Metrics&)> event;
@@ -68,6 +91,10 @@ TEST_P(MetricsEvent, MakesItsSeriesAtTheFirstSample) {
   const auto found = samples(exposition);
   ASSERT_TRUE(found.contains(c.series)) << exposition;
   EXPECT_EQ(found.at(c.series), c.value);
+
+  const MetricFacts facts = facts_of(metrics, c.family);
+  EXPECT_EQ(facts.type, c.type);
+  EXPECT_EQ(std::set(facts.labels.begin(), facts.labels.end()), labels_of(c.series));
 }
 
 const RouterLabels kRouter{"m", "chat", true};
@@ -183,6 +210,17 @@ TEST(Metrics, NewRegistryHoldsOnlyTheProcessItself) {
   }
   EXPECT_EQ(found.at(R"(smg_build_info{version="1.2.3"})"), "1");
   EXPECT_GT(std::stod(found.at("smg_process_resident_bytes")), 4096.0);
+}
+
+TEST(Metrics, DescribesTheSeriesOfWorkersToo) {
+  Metrics metrics(kBounds, "1");
+  const auto worker = metrics.open_worker_series("http://w");
+  worker->count_circuit_transition(CircuitState::Closed, CircuitState::Open);
+  worker->count_circuit_outcome(true);
+  for (const auto& [series, value] : samples(metrics.exposition())) {
+    const MetricFacts facts = facts_of(metrics, series.substr(0, series.find('{')));
+    EXPECT_EQ(std::set(facts.labels.begin(), facts.labels.end()), labels_of(series)) << series;
+  }
 }
 
 TEST(Metrics, EqualLabelsShareASeriesAndOthersDoNot) {
