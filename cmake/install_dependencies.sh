@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that building and testing need, and only those that are missing.
+# Installs the Debian 12 packages that building and testing need, those named as arguments besides, and only
+# what is missing of them.
 set -euo pipefail
 
 packages=(
@@ -8,6 +9,7 @@ packages=(
   libboost1.81-dev libnghttp2-dev libsimdjson-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libssl-dev libcjose-dev libxxhash-dev libgtest-dev
   python3 python3-venv openssl
+  "$@"
 )
 
 missing=()

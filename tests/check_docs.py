@@ -11,7 +11,7 @@ PATH = re.compile(r"`((?:src|include|tests|cmake|configs|docker|docs|bench)/[^`\
 
 def problems(root: Path) -> list[str]:
     found = []
-    for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]:
+    for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]:
         text = page.read_text()
         name = page.relative_to(root)
         found += [f"{name}: no such file: {link}" for link in LINK.findall(text)

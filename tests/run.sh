@@ -14,9 +14,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 readonly project=$PWD
-readonly all_stages=(install build unit conformance e2e asan)
+readonly all_stages=(install build unit conformance e2e packaging asan)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
+# What only the tests around the binary use.
+readonly tools=(prometheus systemd lintian dpkg-dev fakeroot groff-base fish zsh)
 # The case files of what is built so far; deselected.txt names single cases in them that have to wait.
 readonly case_files=(test_body_path test_streamed_request test_memory_bounds test_forwarding
   test_resend test_upstream_pools test_retries test_shutdown test_response_streaming test_minimax
@@ -37,7 +39,7 @@ parse_arguments() {
       --tsan-e2e) tsan=true ;;
       --) shift; pytest_arguments=("$@"); break ;;
       -h | --help) usage; exit 0 ;;
-      install | build | unit | conformance | e2e | asan | tsan_e2e) stages+=("$1") ;;
+      install | build | unit | conformance | e2e | packaging | asan | tsan_e2e) stages+=("$1") ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
@@ -78,7 +80,13 @@ run_pytest() {  # ARGUMENT...
   "$python" "${common[@]}" --last-failed --last-failed-no-failures none --maxfail 20
 }
 
-stage_install() { cmake/install_dependencies.sh; }
+stage_install() {
+  cmake/install_dependencies.sh
+  # Debian's package would start a server; only its programs are wanted.
+  if [[ -d /run/systemd/system ]] && ! command -v prometheus >/dev/null; then systemctl mask prometheus || true; fi
+  cmake/install_dependencies.sh "${tools[@]}" ||
+    echo "Without these tools, the tests in tests/packaging that need them are skipped."
+}
 
 # Warnings are errors in every build (cmake/options.cmake).
 stage_build() { build_preset release; }
@@ -97,6 +105,12 @@ stage_e2e() {
   export SMG_BINARY=$project/build/release/smg
   cd tests/e2e
   run_pytest e2e .
+}
+
+stage_packaging() {
+  export SMG_BINARY=$project/build/release/smg
+  cd tests/packaging
+  run_pytest packaging .
 }
 
 stage_asan() {

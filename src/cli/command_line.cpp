@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/documents.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include <smg/config/log_directory.hpp>
@@ -17,11 +18,14 @@ namespace {
 constexpr int kConfigurationError = 1;
 constexpr int kUsageError = 2;
 constexpr std::size_t kEchoWorkers = 2;
+constexpr const char* kPolicyOfServe = "round_robin";
 
 constexpr std::string_view kUsage =
     "Usage: smg launch [OPTIONS]                the gateway in front of --worker-urls\n"
     "       smg serve --backend echo [OPTIONS]  the gateway in front of built-in echo workers\n"
     "       smg launch --help                   all options\n"
+    "       smg print DOCUMENT                  man; completions for bash, zsh, fish; flags, "
+    "metrics\n"
     "       smg --version\n";
 
 struct Command {
@@ -92,7 +96,7 @@ void apply_all(FlagSet& flags, const CLI::App& app, const Command& command) {
 ParseOutcome parse_command(Command command, std::vector<std::string> arguments, std::ostream& out,
                            std::ostream& err) {
   ParseOutcome outcome;
-  if (command.serve) outcome.config.fleet.policy = "round_robin";
+  if (command.serve) outcome.config.fleet.policy = kPolicyOfServe;
   const std::string name = command.serve ? "smg serve" : "smg launch";
   CLI::App app("Gateway between clients and a fleet of inference workers", name);
   app.formatter(std::make_shared<HelpFormatter>());
@@ -131,7 +135,35 @@ ParseOutcome parse_command(Command command, std::vector<std::string> arguments, 
   return outcome;
 }
 
+std::vector<FlagFacts> flags_of(bool serve) {
+  Command command;
+  command.serve = serve;
+  config::GatewayConfig config;
+  if (serve) config.fleet.policy = kPolicyOfServe;
+  CLI::App app;
+  FlagSet flags(app);
+  bind_all(flags, command, config);
+  return flags.facts();
+}
+
+/// `smg print DOCUMENT`; the result is the exit code.
+int print(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.size() == 1 && write_document(arguments.front(), out)) return 0;
+  err << kUsage << "smg print: error: expected one of";
+  for (const auto name : document_names()) err << ' ' << name;
+  err << '\n';
+  return kUsageError;
+}
+
 }  // namespace
+
+std::vector<FlagFacts> flags_of_launch() {
+  return flags_of(false);
+}
+
+std::vector<FlagFacts> flags_of_serve() {
+  return flags_of(true);
+}
 
 ParseOutcome parse_command_line(int argc, const char* const* argv, std::ostream& out,
                                 std::ostream& err) {
@@ -143,7 +175,9 @@ ParseOutcome parse_command_line(int argc, const char* const* argv, std::ostream&
     return parse_command(command, {arguments.begin() + 1, arguments.end()}, out, err);
   }
   ParseOutcome outcome;
-  if (first == "--version" || first == "-V") {
+  if (first == "print") {
+    outcome.exit_code = print({arguments.begin() + 1, arguments.end()}, out, err);
+  } else if (first == "--version" || first == "-V") {
     out << "smg " SMG_VERSION "\n";
     outcome.exit_code = 0;
   } else if (first == "--help" || first == "-h") {

@@ -2,7 +2,9 @@
 
 #include <iosfwd>
 #include <optional>
+#include <vector>
 
+#include "cli/flag_facts.hpp"
 #include <smg/config/gateway_config.hpp>
 
 namespace smg::cli {
@@ -13,8 +15,13 @@ struct ParseOutcome {
   bool echo_backend = false;     ///< `smg serve --backend echo`
 };
 
+/// The flags of `smg launch`, or those of `smg serve`, in the order of help.
+[[nodiscard]] std::vector<FlagFacts> flags_of_launch();
+[[nodiscard]] std::vector<FlagFacts> flags_of_serve();
+
 /// Reads `smg launch …` and `smg serve …`: the command line wins over the environment (SMG_<FLAG>),
-/// which wins over the file of --config. Help and version go to `out`, complaints to `err`.
+/// which wins over the file of --config. Help, version and the
+/// documents of `smg print` go to `out`, complaints to `err`.
 ParseOutcome parse_command_line(int argc, const char* const* argv, std::ostream& out,
                                 std::ostream& err);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include <smg/base/text.hpp>
@@ -48,10 +49,20 @@ bool is_off(Arity arity, const Words& words) {
 }
 
 std::string help_of(const Flag& flag, const RefusedFlag* refused, bool own_heading) {
-  std::string help = flag.text.help;
-  if (refused != nullptr && !own_heading) help += " (not supported yet)";
-  if (!flag.default_text.empty()) help += " [" + flag.default_text + "]";
-  return help;
+  const bool says_so = refused != nullptr && !own_heading;
+  return flag.text.help + (says_so ? " (not supported yet)" : "");
+}
+
+/// Calls `take(name, negated)` for each of a flag's names.
+template <class Take>
+void for_each_name(std::string_view names, Take take) {
+  while (!names.empty()) {
+    auto name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(name.size() + 1, names.size()));
+    const bool negated = name.starts_with('!');
+    if (negated) name.remove_prefix(1);
+    take(name, negated);
+  }
 }
 
 CLI::Option* add_to(CLI::App& app, const Flag& flag) {
@@ -85,8 +96,11 @@ void FlagSet::add(Flag flag) {
   entry.option = add_to(app_, flag);
   const bool own_heading = flag.apply == nullptr;
   const bool hidden = entry.refused != nullptr && entry.refused->refused == Refused::Removed;
-  entry.option->group(hidden ? "" : heading_);
-  entry.option->description(help_of(flag, entry.refused, own_heading));
+  entry.heading = hidden ? "" : heading_;
+  entry.help = help_of(flag, entry.refused, own_heading);
+  const auto& shown_default = flag.default_text;
+  entry.option->group(entry.heading);
+  entry.option->description(entry.help + (shown_default.empty() ? "" : " [" + shown_default + "]"));
   entry.flag = std::move(flag);
   entries_.push_back(std::move(entry));
 }
@@ -119,8 +133,10 @@ void FlagSet::choice(const FlagText& text, std::vector<std::string> choices,
   for (const auto& choice : choices) joined += (joined.empty() ? "" : ", ") + choice;
   FlagText with_choices = text;
   with_choices.help += ": " + joined;
-  add({with_choices, std::move(default_text), Arity::One,
-       [name = first_name(text.names), choices = std::move(choices), joined = std::move(joined),
+  add({with_choices,
+       std::move(default_text),
+       Arity::One,
+       [name = first_name(text.names), choices, joined = std::move(joined),
         set = std::move(set)](const Words& words) {
          const auto& word = words.front();
          if (std::ranges::find(choices, word) == choices.end()) {
@@ -128,7 +144,9 @@ void FlagSet::choice(const FlagText& text, std::vector<std::string> choices,
          }
          if (is_refused_value(name, word)) throw ValueError(word + " - " + std::string(kNotYet));
          set(word);
-       }});
+       },
+       {},
+       choices});
 }
 
 void FlagSet::accepted(const FlagText& text) {
@@ -221,16 +239,36 @@ void FlagSet::apply_given() {
 
 FlagSet::Entry* FlagSet::find(std::string_view key, bool& negated) {
   for (auto& entry : entries_) {
-    std::string_view names = entry.flag.text.names;
-    while (!names.empty()) {
-      auto name = names.substr(0, names.find(','));
-      names.remove_prefix(std::min(name.size() + 1, names.size()));
-      negated = name.starts_with('!');
-      if (negated) name.remove_prefix(1);
-      if (name.substr(2) == key) return &entry;
-    }
+    bool found = false;
+    for_each_name(entry.flag.text.names, [&](std::string_view name, bool negative) {
+      if (found || name.substr(2) != key) return;
+      found = true;
+      negated = negative;
+    });
+    if (found) return &entry;
   }
   return nullptr;
+}
+
+std::vector<FlagFacts> FlagSet::facts() const {
+  std::vector<FlagFacts> all;
+  for (const auto& entry : entries_) {
+    if (entry.heading.empty()) continue;
+    FlagFacts facts;
+    for_each_name(entry.flag.text.names, [&](std::string_view name, bool negative) {
+      (negative ? facts.negatives : facts.names).emplace_back(name);
+    });
+    facts.heading = entry.heading;
+    facts.value_name = entry.flag.text.value_name;
+    facts.default_text = entry.flag.default_text;
+    facts.help = entry.help;
+    facts.is_list = is_list(entry.flag.arity);
+    facts.is_refused = entry.refused != nullptr && entry.refused->refused == Refused::Always;
+    std::ranges::copy_if(entry.flag.choices, std::back_inserter(facts.choices),
+                         [&](const auto& choice) { return !is_refused_value(entry.name, choice); });
+    all.push_back(std::move(facts));
+  }
+  return all;
 }
 
 void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& path) {

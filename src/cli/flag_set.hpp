@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/flag_facts.hpp"
 #include "cli/support_status.hpp"
 #include "cli/words.hpp"
 
@@ -33,6 +34,7 @@ struct Flag {
   std::function<void(const Words&)> apply;  ///< throws UsageError or ValueError
   /// Read after SMG_<FLAG>; a word in them that the flag does not understand is ignored.
   Words other_variables{};
+  Words choices{};  ///< for completion; `apply` judges the words
 };
 
 /// The flags of one command. CLI11 finds their words on the command line; this class looks for the
@@ -87,6 +89,9 @@ class FlagSet {
   /// Applies a file to the flags that neither the command line nor the environment has given.
   void apply_file(const std::string& path);
 
+  /// All flags but those that are gone for good, in the order of help.
+  [[nodiscard]] std::vector<FlagFacts> facts() const;
+
   /// What went wrong with flags that were understood, as `--flag: why`, in the order found.
   [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
 
@@ -96,7 +101,9 @@ class FlagSet {
 
   struct Entry {
     Flag flag;
-    std::string name;  ///< the first of its names
+    std::string name;     ///< the first of its names
+    std::string heading;  ///< empty: not in help
+    std::string help;     ///< without the default
     CLI::Option* option = nullptr;
     const RefusedFlag* refused = nullptr;
     bool given = false;

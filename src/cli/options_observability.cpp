@@ -39,7 +39,8 @@ void bind_observability(FlagSet& flags, config::Observability& observability) {
        name_of(observability.log_level),
        Arity::One,
        [&level = observability.log_level](const Words& words) { level = to_level(words.front()); },
-       {"SMG_LOG", "RUST_LOG"}});
+       {"SMG_LOG", "RUST_LOG"},
+       {"debug", "info", "warn", "error"}});
   flags.toggle({"--log-json", "", "log in JSON, one object a line"}, observability.log_json);
   flags.text({"--log-dir", "DIR", "directory for log files"}, observability.log_dir);
   flags.number({"--prometheus-port", "PORT", "metrics port"}, observability.prometheus_port);
