@@ -9,6 +9,7 @@ packages=(
   libboost1.81-dev libnghttp2-dev libsimdjson-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libssl-dev libcjose-dev libxxhash-dev libgtest-dev
   python3 python3-venv openssl
+  dpkg-dev file
   "$@"
 )
 

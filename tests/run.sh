@@ -6,6 +6,7 @@
 #   tests/run.sh --skip install        all but this one (may be repeated)
 #   tests/run.sh --cases DIR           conformance cases from DIR instead of tests/conformance
 #   tests/run.sh --tsan-e2e            besides, tests/e2e with a ThreadSanitizer build
+#   tests/run.sh --clean-root          besides, the package in a new Debian, by debootstrap as root
 #   tests/run.sh -- -k resend          what follows `--` goes to pytest
 #
 # Environment: SMG_JOBS, parallel compilations (default: one a processor);
@@ -18,7 +19,7 @@ readonly all_stages=(install build unit conformance e2e packaging asan)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
 # What only the tests around the binary use.
-readonly tools=(prometheus systemd lintian dpkg-dev fakeroot groff-base fish zsh)
+readonly tools=(prometheus systemd lintian groff-base fish zsh)
 # The case files of what is built so far; deselected.txt names single cases in them that have to wait.
 readonly case_files=(test_body_path test_streamed_request test_memory_bounds test_forwarding
   test_resend test_upstream_pools test_retries test_shutdown test_response_streaming test_minimax
@@ -31,21 +32,23 @@ stages=() skipped=() pytest_arguments=()
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
 
 parse_arguments() {
-  local tsan=false
+  local tsan=false clean_root=false
   while (($#)); do
     case $1 in
       --skip) skipped+=("${2:?--skip needs a stage}"); shift ;;
       --cases) cases=$(realpath "${2:?--cases needs a directory}") || exit 2; shift ;;
       --tsan-e2e) tsan=true ;;
+      --clean-root) clean_root=true ;;
       --) shift; pytest_arguments=("$@"); break ;;
       -h | --help) usage; exit 0 ;;
-      install | build | unit | conformance | e2e | packaging | asan | tsan_e2e) stages+=("$1") ;;
+      install | build | unit | conformance | e2e | packaging | asan | tsan_e2e | clean_root) stages+=("$1") ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
   done
   ((${#stages[@]})) || stages=("${all_stages[@]}")
   if $tsan; then stages+=(tsan_e2e); fi
+  if $clean_root; then stages+=(clean_root); fi
 }
 
 build_preset() {  # PRESET TARGET...
@@ -108,6 +111,7 @@ stage_e2e() {
 }
 
 stage_packaging() {
+  build_preset release deb
   export SMG_BINARY=$project/build/release/smg
   cd tests/packaging
   run_pytest packaging .
@@ -123,6 +127,15 @@ stage_tsan_e2e() {
   export SMG_BINARY=$project/build/tsan/smg SMG_SANITIZED=1
   cd tests/e2e
   run_pytest tsan_e2e .
+}
+
+stage_clean_root() {
+  cmake/install_dependencies.sh debootstrap
+  build_preset release deb
+  local folder
+  folder=$(mktemp -d)
+  tests/packaging/clean_root.sh build/release/smg_*.deb "$folder/root"
+  rm -rf "$folder"
 }
 
 main() {
