@@ -221,15 +221,15 @@ class H1Leaver(Client):
         await self.send_head("POST", case.path, [("Content-Type", "application/json"),
                                                  ("Content-Length", str(len(body)))])
         self._rest = body if case.whole else body[:len(body) // 2]
-        self._sender = asyncio.create_task(self._feed())
+        self._sender = asyncio.create_task(self._feed(case.streamed))
 
-    async def _feed(self) -> None:
-        """Never more than the gateway's side takes: an end behind that would not get to it."""
+    async def _feed(self, may_stop: bool) -> None:
+        """No more than a gateway that may stop reading takes: an end behind that would not get to it."""
         with contextlib.suppress(ConnectionError):
             while self._rest:
-                while unread_by(self.port, self.local_port) > 0:
+                while may_stop and unread_by(self.port, self.local_port) > 0:
                     await asyncio.sleep(0.001)
-                piece, self._rest = self._rest[:1 << 16], self._rest[1 << 16:]
+                piece, self._rest = self._rest[:1 << 15], self._rest[1 << 15:]
                 await self.send(piece)
 
     async def until_held_back(self, whole: bool) -> None:
@@ -291,8 +291,8 @@ class DeafH2Leaver(H2Leaver):
 class Scene(Stage):
     def __init__(self, protocol: str) -> None:
         flags = ["--upstream-http2", "--max-buffered-request-bytes", str(BUFFERED_UP_TO),
-                 "--max-concurrent-requests", "16", "--disable-circuit-breaker", "--disable-load-monitoring", "--disable-health-check",
-                 "--retry-initial-backoff-ms", "3000", "--retry-jitter-factor", "0"]
+                 "--max-concurrent-requests", "16", "--disable-circuit-breaker", "--disable-load-monitoring",
+                 "--disable-health-check", "--retry-initial-backoff-ms", "3000", "--retry-jitter-factor", "0"]
         super().__init__(*flags, workers=[LabWorker(protocol)])
 
     async def play(self, case: Case, client_speaks: str) -> float | None:
