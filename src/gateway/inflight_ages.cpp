@@ -40,7 +40,7 @@ InflightAges::InflightAges(net::IoThreads& threads) {
 InflightAges::~InflightAges() = default;
 
 InflightAges::Entry::Entry(InflightAges& ages, net::IoThread& thread, net::TimePoint started)
-    : started_(started), previous_(nullptr) {
+    : started_(started) {
   Thread& own = *ages.threads_[thread.index()];
   head_ = &own.first;
   next_ = std::exchange(own.first, this);

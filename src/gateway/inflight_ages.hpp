@@ -31,7 +31,7 @@ class InflightAges {
    private:
     friend class InflightAges;
     net::TimePoint started_;
-    Entry* previous_;
+    Entry* previous_ = nullptr;
     Entry* next_;
     Entry** head_;
   };
