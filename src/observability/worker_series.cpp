@@ -42,9 +42,9 @@ WorkerFamilies::WorkerFamilies(std::shared_ptr<FamilyRegistry> registry)
           *registry_, {"smg_worker_cb_consecutive_successes",
                        "Successes in a row that the circuit breaker has seen.", kByWorker})),
       connections_(register_family<Gauge>(
-          *registry_,
-          {"smg_upstream_connections",
-           "Open connections to the worker by HTTP version, idle and in use.", kByProtocol})),
+          *registry_, {"smg_upstream_connections",
+                       "Open connections to the worker by HTTP version, idle and in use.",
+                       {"worker", "protocol", "state"}})),
       connections_open_(register_family<Gauge>(
           *registry_,
           {"smg_upstream_connections_open",

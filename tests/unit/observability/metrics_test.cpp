@@ -217,6 +217,7 @@ TEST(Metrics, DescribesTheSeriesOfWorkersToo) {
   const auto worker = metrics.open_worker_series("http://w");
   worker->count_circuit_transition(CircuitState::Closed, CircuitState::Open);
   worker->count_circuit_outcome(true);
+  worker->set_connections(UpstreamProtocol::Http1, {.idle = 1, .in_use = 1}, true);
   for (const auto& [series, value] : samples(metrics.exposition())) {
     const MetricFacts facts = facts_of(metrics, series.substr(0, series.find('{')));
     EXPECT_EQ(std::set(facts.labels.begin(), facts.labels.end()), labels_of(series)) << series;
