@@ -69,12 +69,15 @@ async def test_prometheus_scrapes_the_gateway_and_evaluates_the_rules(tmp_path):
         assert target["health"] == "up" and target["lastError"] == ""
         assert await prometheus.value('sum(smg_worker_health{job="smg"})') == 2
 
-        # All that the gateway shows was understood, with its type and help.
-        exposition = (await request(g.metrics_port, "GET", "/metrics")).body.decode()
-        types = dict(line.split()[2:4] for line in exposition.splitlines() if line.startswith("# TYPE "))
-        metadata = await prometheus.ask("metadata")
-        assert {name: facts[0]["type"] for name, facts in metadata.items()} == types
-        assert all(facts[0]["help"] for facts in metadata.values())
+        async def understood() -> bool:
+            """All that the gateway shows, with its type and help; a family may be younger than the last scrape."""
+            exposition = (await request(g.metrics_port, "GET", "/metrics")).body.decode()
+            types = dict(line.split()[2:4] for line in exposition.splitlines() if line.startswith("# TYPE "))
+            metadata = await prometheus.ask("metadata")
+            assert all(facts[0]["help"] for facts in metadata.values())
+            return {name: facts[0]["type"] for name, facts in metadata.items()} == types
+
+        await eventually(understood, timeout=30)
 
         async def evaluated() -> bool:
             groups = (await prometheus.ask("rules"))["groups"]
