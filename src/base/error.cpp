@@ -14,6 +14,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
                                            "validation_error"};
   static constexpr ErrorRow kUnauthorized{401, "", Fault::Client, "validation_error"};
   static constexpr ErrorRow kForbidden{403, "", Fault::Client, "validation_error"};
+  static constexpr ErrorRow kMissingModel{400, "missing_model", Fault::Client, "validation_error"};
   static constexpr ErrorRow kModelNotFound{404, "model_not_found", Fault::Fleet, "no_workers"};
   static constexpr ErrorRow kInvalidTarget{400, "invalid_target_worker", Fault::Client,
                                            "validation_error"};
@@ -51,6 +52,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::ContentCoding: return kContentCoding;
     case ErrorCode::Unauthorized: return kUnauthorized;
     case ErrorCode::Forbidden: return kForbidden;
+    case ErrorCode::MissingModel: return kMissingModel;
     case ErrorCode::ModelNotFound: return kModelNotFound;
     case ErrorCode::InvalidTargetWorker: return kInvalidTarget;
     case ErrorCode::AdmissionQueueFull: return kQueueFull;

@@ -14,7 +14,6 @@ constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
     {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},
     // Other modes.
     {"--dp-minimum-tokens-scheduler", "", "", "choose the rank with the fewest tokens"},
-    {"--enable-igw", "", "", "one gateway for many models"},
     {"--enable-rl", "", "", "control of training rollouts"},
     {"--rl-control-timeout-secs", "SECS", "600", "patience with a rollout command"},
     {"--rl-fanout-concurrency", "N", "32", "workers commanded at once"},

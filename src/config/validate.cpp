@@ -210,9 +210,12 @@ void check_worker_urls(const Fleet& fleet, Findings& out) {
   }
 }
 
-void check_fleet(const Fleet& fleet, std::size_t built_in_workers, Findings& out) {
+void check_fleet(const Fleet& fleet, const Modes& modes, std::size_t built_in_workers,
+                 Findings& out) {
   check_worker_urls(fleet, out);
-  if (fleet.policy == "power_of_two" && fleet.worker_urls.size() + built_in_workers < 2) {
+  const bool all_are_named = modes.router() == RouterMode::Regular;
+  if (all_are_named && fleet.policy == "power_of_two" &&
+      fleet.worker_urls.size() + built_in_workers < 2) {
     out.add("--policy", fleet.policy, "Needs at least 2 workers in --worker-urls");
   }
   for (const auto& name : fleet.routing_key_headers) {
@@ -396,7 +399,7 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_retry(config.retry, out);
   check_circuit_breaker(config.circuit_breaker, out);
   check_health(config.health, out);
-  check_fleet(config.fleet, built_in_workers, out);
+  check_fleet(config.fleet, config.modes, built_in_workers, out);
   check_admission(config.admission, out);
   check_access(config.access, out);
   if (config.fleet.policy == "cache_aware") check_cache_aware(config.cache_aware, out);

@@ -36,7 +36,7 @@ class BufferedRelay {
   /// An attempt's end that another attempt may follow; any other end is the request's.
   enum class Step : std::uint8_t { Answered, TryAgain };
 
-  Result<const routing::ModelPool*> find_pool();
+  Result<const routing::ModelPool*> find_pool(const BodyFields& fields) const;
   net::Task<Result<>> attempt_until_done(const routing::ModelPool& pool);
   net::Task<Result<Step>> attempt_once(const routing::ModelPool& pool, bool last);
   net::Task<Result<Step>> dispatch(Attempt& attempt, bool last);
@@ -71,18 +71,16 @@ net::Task<Result<>> BufferedRelay::run() {
   request_.streaming = fields->stream;
 
   table_ = fleet_.on(request_.client.thread());
-  const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
-  const routing::ModelPool* pool = fields->model && model.empty() ? nullptr : table_->find(model);
-  if (pool == nullptr) {
-    const std::string_view shown = fields->model ? model : "unknown";
-    const auto unknown = fail(ErrorCode::ModelNotFound,
-                              "No worker available for model '" + std::string(shown) + "'");
-    services_.metrics.count_router_request(request_.labels());
+  const auto found = find_pool(*fields);
+  if (found) request_.model = (*found)->model;
+  services_.metrics.count_router_request(request_.labels());
+  if (!found) {
+    const GatewayError& unknown = found.error();
     services_.metrics.count_upstream_response(unknown.status(), row(unknown.code).wire_code);
     co_return unknown;
   }
-  request_.model = pool->model;
-  services_.metrics.count_router_request(request_.labels());
+  const routing::ModelPool* const pool = *found;
+  const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
   // By the client's own name for the model: an alias keeps its own profile (the page).
   request_.minimax = provider_profile_of(model) == ProviderProfile::MiniMax;
   if (fields->model && model != pool->model) edits_.model = pool->model;
@@ -91,6 +89,20 @@ net::Task<Result<>> BufferedRelay::run() {
   inputs_->add_body(request_.route, body_, fields_);
   auto done = co_await attempt_until_done(*pool);
   co_return done;
+}
+
+/// The workers of the model that the body names; of all, if it names none and need not.
+Result<const routing::ModelPool*> BufferedRelay::find_pool(const BodyFields& fields) const {
+  if (!fields.model && services_.config.modes.router() == config::RouterMode::MultiModel) {
+    return fail(ErrorCode::MissingModel,
+                std::string(facts(request_.route).path) +
+                    " requests must name a model: it chooses the workers under --enable-igw");
+  }
+  const std::string_view model = fields.model ? std::string_view(*fields.model) : "";
+  const bool names_nothing = fields.model && model.empty();
+  if (const auto* pool = names_nothing ? nullptr : table_->find(model)) return pool;
+  const std::string shown = fields.model ? *fields.model : "unknown";
+  return fail(ErrorCode::ModelNotFound, "No worker available for model '" + shown + "'");
 }
 
 net::Task<Result<>> BufferedRelay::attempt_until_done(const routing::ModelPool& pool) {

@@ -35,7 +35,8 @@ Result<std::unique_ptr<routing::Selection>> select_by_head(const routing::Worker
 }  // namespace
 
 RouterState InferenceRelay::router_state(const routing::WorkerTable& table) const noexcept {
-  return {.routing_key_override = config_.fleet.routing_key_override,
+  return {.mode = config_.modes.router(),
+          .routing_key_override = config_.fleet.routing_key_override,
           .policy_reads_prompt = table.policy_reads_prompt(),
           .model_ambiguous = table.model_count() > 1,
           .worker_mutates_body = table.worker_mutates_body(),

@@ -22,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
   ContentCoding,        ///< a buffered body with a Content-Encoding other than identity
   Unauthorized,         ///< no credential, or not the right one
   Forbidden,            ///< a credential that is known and does not suffice
+  MissingModel,         ///< the body names no model where the model chooses the workers
   ModelNotFound,        ///< no worker serves the model
   InvalidTargetWorker,  ///< x-smg-target-worker names no worker
   // More requests than --max-concurrent-requests.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <smg/config/access.hpp>
+#include <smg/config/router_mode.hpp>
 #include <smg/config/routing_tuning.hpp>
 
 /// The gateway's settings: plain structs, one per concern, constant after start. Defaults are
@@ -140,6 +141,7 @@ struct GatewayConfig {
   CircuitBreaker circuit_breaker;
   Health health;
   Fleet fleet;
+  Modes modes;
   Admission admission;
   Access access;
   CacheAware cache_aware;

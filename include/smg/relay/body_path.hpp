@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include <smg/config/router_mode.hpp>
+
 namespace smg::relay {
 
 /// How a request body reaches the worker.
@@ -25,18 +27,20 @@ enum class BodyPathReason : std::uint8_t {
   RetryForfeited,
   PureForward,
   NoAvailableWorker,
+  ModelSelection,
 };
 
 [[nodiscard]] constexpr std::string_view name_of(BodyPathReason reason) noexcept {
   constexpr std::string_view kNames[] = {
-      "routing_key_override", "policy_needs_text",  "model_ambiguous", "worker_mutates_body",
-      "wasm_request_hook",    "no_content_length",  "retryable",       "retry_forfeited",
-      "pure_forward",         "no_available_worker"};
+      "routing_key_override", "policy_needs_text",   "model_ambiguous", "worker_mutates_body",
+      "wasm_request_hook",    "no_content_length",   "retryable",       "retry_forfeited",
+      "pure_forward",         "no_available_worker", "model_selection"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 /// What the decision looks at of the router.
 struct RouterState {
+  config::RouterMode mode = config::RouterMode::Regular;
   bool routing_key_override = false;     ///< --routing-key-override
   bool policy_reads_prompt = false;      ///< the default or a per-model policy does
   bool model_ambiguous = false;          ///< workers of more than one model are registered
@@ -59,7 +63,8 @@ struct BodyPathDecision {
   bool operator==(const BodyPathDecision&) const = default;
 };
 
-/// The page, "How the Router Decides": the first matching rule wins. For a request on an eligible
+/// The page, "How the Router Decides": the first matching rule wins; modes other than the regular
+/// one buffer everything. For a request on an eligible
 /// route, before any byte of its body is read.
 [[nodiscard]] BodyPathDecision decide_body_path(const RouterState& router,
                                                 const BodyFacts& request) noexcept;

@@ -31,6 +31,7 @@ constexpr Expected kTable[] = {
     {ErrorCode::ContentCoding, 415, "unsupported_content_encoding", Fault::Client},
     {ErrorCode::Unauthorized, 401, "", Fault::Client},
     {ErrorCode::Forbidden, 403, "", Fault::Client},
+    {ErrorCode::MissingModel, 400, "missing_model", Fault::Client},
     {ErrorCode::ModelNotFound, 404, "model_not_found", Fault::Fleet},
     {ErrorCode::InvalidTargetWorker, 400, "invalid_target_worker", Fault::Client},
     {ErrorCode::NoAvailableWorkers, 503, "no_available_workers", Fault::Fleet},

@@ -431,7 +431,6 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
       {"--enable-trace"},
       {"--otlp-traces-endpoint", "h:1"},
-      {"--enable-igw"},
       {"--pd-disaggregation"},
       {"--prefill", "http://a", "1"},
       {"--service-discovery"},

@@ -319,6 +319,8 @@ TEST(Validate, CountsBuiltInWorkers) {
   EXPECT_TRUE(validate(config, 2).empty());
   config.fleet.worker_urls = {"http://a"};
   EXPECT_TRUE(validate(config, 1).empty());
+  config.modes.multi_model = true;
+  EXPECT_TRUE(validate(config).empty()) << "workers come later";
 }
 
 TEST(Validate, NamesAllProblemsAtOnceInTheOrderOfHelp) {

@@ -148,6 +148,19 @@ TEST(BodyPath, TheLimitItselfIsBufferedAndOneByteMoreStreams) {
   }
 }
 
+TEST(BodyPath, OtherModesBufferEverything) {
+  RouterState router;
+  router.mode = config::RouterMode::MultiModel;
+  for (const bool override : {false, true}) {
+    router.routing_key_override = override;
+    router.retries_enabled = !override;
+    for (const std::optional<std::uint64_t> length : {std::optional<std::uint64_t>{}, {1U << 30}}) {
+      EXPECT_EQ(decide_body_path(router, {.has_tokens_hint = true, .content_length = length}),
+                (BodyPathDecision{BodyPath::Buffered, ModelSelection}));
+    }
+  }
+}
+
 TEST(BodyPath, LateFallbacksNameTheChangedFleet) {
   for (const bool mutates : {false, true}) {
     for (const bool ambiguous : {false, true}) {
@@ -179,7 +192,8 @@ TEST(BodyPath, LabelsAreThoseOfThePage) {
                {Retryable, "retryable"},
                {RetryForfeited, "retry_forfeited"},
                {PureForward, "pure_forward"},
-               {NoAvailableWorker, "no_available_worker"}};
+               {NoAvailableWorker, "no_available_worker"},
+               {ModelSelection, "model_selection"}};
   for (const auto& c : cases) EXPECT_EQ(name_of(c.reason), c.label);
   EXPECT_EQ(name_of(BodyPath::Buffered), "buffered");
   EXPECT_EQ(name_of(BodyPath::Streamed), "streamed");
