@@ -4,8 +4,8 @@
 #include "control/fleet_calls.hpp"
 #include "control/json_writer.hpp"
 #include "control/query.hpp"
-#include "control/uuid.hpp"
 #include "control/worker_spec.hpp"
+#include <smg/base/uuid.hpp>
 #include <smg/control/admin_endpoints.hpp>
 
 namespace smg::control {

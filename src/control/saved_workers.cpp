@@ -4,7 +4,7 @@
 
 #include "control/json_fields.hpp"
 #include "control/spec_json.hpp"
-#include "control/uuid.hpp"
+#include <smg/base/uuid.hpp>
 
 namespace smg::control {
 namespace {

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "control/table_builder.hpp"
-#include "control/uuid.hpp"
 #include "control/worker_entry.hpp"
 #include "control/worker_probe.hpp"
+#include <smg/base/uuid.hpp>
 #include <smg/control/worker_registry.hpp>
 #include <smg/observability/log.hpp>
 

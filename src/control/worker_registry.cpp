@@ -5,9 +5,9 @@
 #include "control/load_monitor.hpp"
 #include "control/state_file.hpp"
 #include "control/table_builder.hpp"
-#include "control/uuid.hpp"
 #include "control/worker_entry.hpp"
 #include "control/worker_json.hpp"
+#include <smg/base/uuid.hpp>
 #include <smg/control/worker_registry.hpp>
 #include <smg/observability/log.hpp>
 

@@ -1,10 +1,10 @@
-#include "control/uuid.hpp"
-
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace smg::control {
+#include <smg/base/uuid.hpp>
+
+namespace smg {
 namespace {
 
 TEST(Uuid, NewOnesHaveVersionSevenAndTheRfcVariant) {
@@ -34,4 +34,4 @@ TEST(Uuid, OnlyTheHyphenatedFormIsOne) {
 }
 
 }  // namespace
-}  // namespace smg::control
+}  // namespace smg

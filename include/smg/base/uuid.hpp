@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace smg::control {
+namespace smg {
 
 /// A new UUID of version 7 (RFC 9562): milliseconds since 1970, then random bits. Thread-safe.
 [[nodiscard]] std::string make_uuid();
@@ -11,4 +11,4 @@ namespace smg::control {
 /// Whether a text has the form of a UUID, of any version and in any case.
 [[nodiscard]] bool is_uuid(std::string_view text) noexcept;
 
-}  // namespace smg::control
+}  // namespace smg

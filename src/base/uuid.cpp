@@ -1,10 +1,10 @@
-#include "control/uuid.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <random>
 
-namespace smg::control {
+#include <smg/base/uuid.hpp>
+
+namespace smg {
 namespace {
 
 bool is_dash_place(std::size_t place) noexcept {
@@ -51,4 +51,4 @@ bool is_uuid(std::string_view text) noexcept {
   return true;
 }
 
-}  // namespace smg::control
+}  // namespace smg
