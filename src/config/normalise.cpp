@@ -16,6 +16,21 @@ void drop_repeats(std::vector<std::string>& values) {
   values = std::move(unique);
 }
 
+void normalise_url(std::string& text) {
+  if (auto url = parse_worker_url(text)) text = std::move(url->text);
+}
+
+void normalise_modes(Modes& modes) {
+  std::vector<PrefillUrl> unique;
+  for (auto& worker : modes.prefill) {
+    normalise_url(worker.url);
+    if (std::ranges::find(unique, worker) == unique.end()) unique.push_back(std::move(worker));
+  }
+  modes.prefill = std::move(unique);
+  for (auto& text : modes.decode) normalise_url(text);
+  drop_repeats(modes.decode);
+}
+
 void normalise_header_names(std::vector<std::string>& names) {
   for (auto& name : names) name = text::to_lower(name);
   drop_repeats(names);
@@ -27,10 +42,9 @@ void normalise(GatewayConfig& config) {
   for (auto* host : {&config.listen.host, &config.observability.prometheus_host}) {
     if (auto address = ip_literal(*host)) *host = std::move(*address);
   }
-  for (auto& text : config.fleet.worker_urls) {
-    if (auto url = parse_worker_url(text)) text = std::move(url->text);
-  }
+  for (auto& text : config.fleet.worker_urls) normalise_url(text);
   drop_repeats(config.fleet.worker_urls);
+  normalise_modes(config.modes);
   normalise_header_names(config.listen.request_id_headers);
   normalise_header_names(config.fleet.routing_key_headers);
   normalise_header_names(config.upstream.forward_request_headers);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -199,20 +200,18 @@ void check_health(const Health& health, Findings& out) {
   }
 }
 
-void check_worker_urls(const Fleet& fleet, Findings& out) {
-  for (const auto& text : fleet.worker_urls) {
-    const auto url = parse_worker_url(text);
-    if (!url) {
-      out.add("--worker-urls", without_user_info(text), url.error().message);
-    } else if (url->scheme != "http" && url->scheme != "https") {
-      out.add("--worker-urls", url->text, url->scheme + ":// is not supported yet");
-    }
+void check_worker_url(std::string_view flag, const std::string& text, Findings& out) {
+  const auto url = parse_worker_url(text);
+  if (!url) {
+    out.add(flag, without_user_info(text), url.error().message);
+  } else if (url->scheme != "http" && url->scheme != "https") {
+    out.add(flag, url->text, url->scheme + ":// is not supported yet");
   }
 }
 
 void check_fleet(const Fleet& fleet, const Modes& modes, std::size_t built_in_workers,
                  Findings& out) {
-  check_worker_urls(fleet, out);
+  for (const auto& text : fleet.worker_urls) check_worker_url("--worker-urls", text, out);
   const bool all_are_named = modes.router() == RouterMode::Regular;
   if (all_are_named && fleet.policy == "power_of_two" &&
       fleet.worker_urls.size() + built_in_workers < 2) {
@@ -232,6 +231,42 @@ void check_fleet(const Fleet& fleet, const Modes& modes, std::size_t built_in_wo
   out.positive("--worker-startup-check-interval", fleet.startup_check_interval);
   out.between("--job-queue-capacity", fleet.job_queue_capacity, 1U, 1000000U);
   out.between("--job-queue-concurrency", fleet.job_queue_concurrency, 1U, 100000U);
+}
+
+/// A worker is registered once, in one role.
+void check_shared_urls(const Fleet& fleet, const Modes& modes, Findings& out) {
+  std::set<std::string_view> urls(fleet.worker_urls.begin(), fleet.worker_urls.end());
+  const auto check = [&](std::string_view flag, const std::string& url) {
+    check_worker_url(flag, url, out);
+    if (!urls.insert(url).second) {
+      out.add(flag, without_user_info(url), "The worker is named twice");
+    }
+  };
+  for (const auto& worker : modes.prefill) check("--prefill", worker.url);
+  for (const auto& url : modes.decode) check("--decode", url);
+}
+
+void check_modes(const Fleet& fleet, const Modes& modes, Findings& out) {
+  check_shared_urls(fleet, modes, out);
+  constexpr std::string_view kSwitch = "Needs --pd-disaggregation";
+  constexpr std::string_view kEitherSwitch = "Needs --pd-disaggregation or --enable-igw";
+  const bool shares = modes.prefill_decode || modes.multi_model;
+  if (!modes.prefill_decode && !modes.prefill.empty()) {
+    out.add("--prefill", without_user_info(modes.prefill.front().url), kSwitch);
+  }
+  if (!modes.prefill_decode && !modes.decode.empty()) {
+    out.add("--decode", without_user_info(modes.decode.front()), kSwitch);
+  }
+  if (!shares && !modes.prefill_policy.empty()) {
+    out.add("--prefill-policy", modes.prefill_policy, kEitherSwitch);
+  }
+  if (!shares && !modes.decode_policy.empty()) {
+    out.add("--decode-policy", modes.decode_policy, kEitherSwitch);
+  }
+  if (modes.router() == RouterMode::PrefillDecode && !fleet.worker_urls.empty()) {
+    out.add("--worker-urls", without_user_info(fleet.worker_urls.front()),
+            "Under --pd-disaggregation, workers are named by --prefill and --decode");
+  }
 }
 
 void check_admission(const Admission& admission, Findings& out) {
@@ -400,10 +435,16 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_circuit_breaker(config.circuit_breaker, out);
   check_health(config.health, out);
   check_fleet(config.fleet, config.modes, built_in_workers, out);
+  check_modes(config.fleet, config.modes, out);
+  out.positive("--bucket-adjust-interval-secs", config.routing.bucket.adjust_interval);
   check_admission(config.admission, out);
   check_access(config.access, out);
-  if (config.fleet.policy == "cache_aware") check_cache_aware(config.cache_aware, out);
-  if (config.fleet.policy == "prefix_hash") {
+  const auto uses = [&](std::string_view policy) {
+    return config.fleet.policy == policy || config.modes.prefill_policy == policy ||
+           config.modes.decode_policy == policy;
+  };
+  if (uses("cache_aware")) check_cache_aware(config.cache_aware, out);
+  if (uses("prefix_hash")) {
     check_boundaries(config.cache_aware.boundaries, out);
     check_prefix_hash(config.routing.prefix_hash, out);
   }

@@ -31,7 +31,7 @@ net::Task<> watch_health(std::shared_ptr<CancelScope> scope, HealthSubject subje
         "worker health checked",
         {{"worker", facts.url}, {"failure", result ? std::string() : result.error().message}});
     if (!says_nothing) {
-      metrics.count_health_check(result.has_value());
+      metrics.count_health_check(name_of(subject.worker->facts().pd.role), result.has_value());
       if (const auto status = state.record(result.has_value())) subject.changed(*status);
     }
     next = std::max(next + interval, net::Clock::now());

@@ -109,6 +109,11 @@ void write_spec(JsonWriter& json, const WorkerSpec& spec) {
     for (const auto& card : spec.models) write_card(json, card);
     json.end_array();
   }
+  if (spec.role != routing::WorkerRole::Regular) json.field("worker_type", name_of(spec.role));
+  if_given(json, "bootstrap_port", spec.bootstrap_port);
+  text_unless_empty(json, "kv_connector", spec.kv_connector);
+  text_unless_empty(json, "kv_engine_id", spec.kv_engine_id);
+  text_unless_empty(json, "pairing_protocol", spec.pairing_protocol);
   text_unless_empty(json, "runtime_type", spec.runtime_type);
   write_labels(json, spec.labels);
   json.field("priority", spec.priority).field("cost", spec.cost);

@@ -5,7 +5,6 @@
 namespace smg::control {
 namespace {
 
-using Pools = std::map<std::string, routing::ModelPool, std::less<>>;
 using Aliases = std::map<std::string, std::string, std::less<>>;
 
 std::string_view policy_label(const routing::Worker& worker) {
@@ -23,38 +22,69 @@ void add_aliases(Aliases& aliases, const routing::Worker& worker) {
 
 }  // namespace
 
-TableBuilder::TableBuilder(const config::GatewayConfig& config)
-    : config_(config), for_all_(make({})) {}
-
-std::shared_ptr<routing::Policy> TableBuilder::make(std::string_view name) const {
-  if (!name.empty()) {
-    if (std::shared_ptr<routing::Policy> named = routing::make_policy(name, config_, tallies_))
-      return named;
+TableBuilder::TableBuilder(const config::GatewayConfig& config) : config_(config) {
+  for (const auto role : routing::kWorkerRoles) {
+    kept_[static_cast<std::size_t>(role)][""] = make(role, {});
   }
-  return routing::make_policy(config_.fleet.policy, config_, tallies_);
+}
+
+const std::string& TableBuilder::default_policy(routing::WorkerRole role) const {
+  const std::string& prefill = config_.modes.prefill_policy;
+  const std::string& decode = config_.modes.decode_policy;
+  if (role == routing::WorkerRole::Prefill && !prefill.empty()) return prefill;
+  if (role == routing::WorkerRole::Decode && !decode.empty()) return decode;
+  return config_.fleet.policy;
+}
+
+TableBuilder::PolicyPtr TableBuilder::make(routing::WorkerRole role, std::string_view name) const {
+  if (!name.empty()) {
+    if (PolicyPtr named = routing::make_policy(name, config_, tallies_)) return named;
+  }
+  return routing::make_policy(default_policy(role), config_, tallies_);
+}
+
+/// The policy that the model's workers of this role had in the last table, or a new one.
+TableBuilder::PolicyPtr TableBuilder::policy_for(const std::string& model, routing::WorkerRole role,
+                                                 std::string_view name) {
+  const auto index = static_cast<std::size_t>(role);
+  PolicyPtr& policy = kept_[index][model];
+  if (policy) return policy;
+  const auto known = before_[index].find(model);
+  policy = known != before_[index].end() ? known->second : make(role, name);
+  return policy;
 }
 
 routing::WorkerTablePtr TableBuilder::build(std::vector<routing::WorkerPtr> workers) {
-  Pools pools;
+  using routing::WorkerRole;
+  routing::ModelPools pools;
+  routing::ModelPairs pairs;
   Aliases aliases;
-  auto before = std::exchange(by_model_, {});
-  pools[""] = {"", {}, for_all_};
+  before_ = std::exchange(kept_, {});
+  const auto pool_for = [&](const std::string& model, WorkerRole role,
+                            std::string_view name) -> routing::ModelPool& {
+    auto& pool = role == WorkerRole::Regular   ? pools[model]
+                 : role == WorkerRole::Prefill ? pairs[model].prefill
+                                               : pairs[model].decode;
+    if (!pool.policy) pool = {model, {}, policy_for(model, role, name)};
+    return pool;
+  };
+  for (const auto role : routing::kWorkerRoles) pool_for("", role, {});
   for (const auto& worker : workers) {
-    pools[""].workers.push_back(worker.get());
+    const WorkerRole role = worker->facts().pd.role;
+    pool_for("", role, {}).workers.push_back(worker.get());
     for (const auto& model : worker->facts().models) {
-      auto& pool = pools[model.id];
-      if (!pool.policy) {
-        const auto kept = before.find(model.id);
-        pool.model = model.id;
-        pool.policy = kept != before.end() ? kept->second : make(policy_label(*worker));
-        by_model_[model.id] = pool.policy;
-      }
-      pool.workers.push_back(worker.get());
+      pool_for(model.id, role, policy_label(*worker)).workers.push_back(worker.get());
     }
     add_aliases(aliases, *worker);
   }
-  last_ = std::make_shared<const routing::WorkerTable>(std::move(workers), std::move(pools),
-                                                       std::move(aliases), last_.get());
+  // Of a pair with one role only, the other pool has a policy all the same.
+  for (const auto& [model, pair] : pairs) {
+    pool_for(model, WorkerRole::Prefill, {});
+    pool_for(model, WorkerRole::Decode, {});
+  }
+  before_ = {};
+  last_ = std::make_shared<const routing::WorkerTable>(
+      std::move(workers), std::move(pools), std::move(aliases), last_.get(), std::move(pairs));
   return last_;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,20 +18,28 @@ class TableBuilder {
   /// `config` names the default policy, tunes all of them, and must outlive the builder.
   explicit TableBuilder(const config::GatewayConfig& config);
 
-  /// The table of these workers, in their order. A model takes the policy that its first worker's
-  /// label `policy` names, or else the default one; the pool of all workers has one of its own.
+  /// The table of these workers, in their order. Of each role, a model takes the policy that its
+  /// first worker's label `policy` names, or else the role's default; the pools of all workers have
+  /// policies of their own.
   [[nodiscard]] routing::WorkerTablePtr build(std::vector<routing::WorkerPtr> workers);
 
   /// What the policies have decided so far.
   [[nodiscard]] const routing::PolicyTallies& tallies() const noexcept { return *tallies_; }
 
  private:
-  [[nodiscard]] std::shared_ptr<routing::Policy> make(std::string_view name) const;
+  using PolicyPtr = std::shared_ptr<routing::Policy>;
+  /// Of one role, by model; the empty name is that of the pool of all workers.
+  using Policies = std::map<std::string, PolicyPtr, std::less<>>;
+
+  [[nodiscard]] PolicyPtr make(routing::WorkerRole role, std::string_view name) const;
+  [[nodiscard]] const std::string& default_policy(routing::WorkerRole role) const;
+  [[nodiscard]] PolicyPtr policy_for(const std::string& model, routing::WorkerRole role,
+                                     std::string_view name);
 
   const config::GatewayConfig& config_;
   const routing::PolicyTalliesPtr tallies_ = std::make_shared<routing::PolicyTallies>();
-  const std::shared_ptr<routing::Policy> for_all_;
-  std::map<std::string, std::shared_ptr<routing::Policy>, std::less<>> by_model_;
+  std::array<Policies, routing::kWorkerRoles.size()> kept_;
+  std::array<Policies, routing::kWorkerRoles.size()> before_;  ///< while a table is built
   routing::WorkerTablePtr last_;
 };
 

@@ -125,6 +125,20 @@ routing::LoadSettings load_settings(const WorkerSpec& spec, const config::Gatewa
   return settings;
 }
 
+routing::PdFacts pd_facts(const WorkerSpec& spec, const routing::WorkerFacts& facts) {
+  const std::string& host = spec.url.host;
+  routing::PdFacts pd;
+  pd.role = spec.role;
+  pd.host = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  pd.bootstrap_port = spec.bootstrap_port;
+  pd.kv_connector = spec.kv_connector;
+  pd.kv_engine_id = spec.kv_engine_id;
+  pd.pairing = spec.pairing_protocol.empty()
+                   ? routing::PairingKey(facts.runtime_type, spec.kv_connector, facts.labels)
+                   : routing::PairingKey(spec.pairing_protocol);
+  return pd;
+}
+
 config::CircuitBreaker breaker_settings(const WorkerSpec& spec,
                                         const config::CircuitBreaker& flags) {
   config::CircuitBreaker settings = flags;
@@ -200,6 +214,7 @@ routing::WorkerFacts worker_facts(const std::string& id, const WorkerSpec& spec,
   facts.labels = merged_labels(spec, discovered);
   facts.api_key = key_for(spec, config.access);
   facts.runtime_type = spec.runtime_type.empty() ? discovered.runtime_type : spec.runtime_type;
+  facts.pd = pd_facts(spec, facts);
   facts.priority = spec.priority;
   facts.cost = spec.cost;
   facts.request_timeout = config.limits.request_timeout;

@@ -33,6 +33,15 @@ void write_rank(JsonWriter& json, const routing::DataParallelRank& rank) {
   json.field("dp_base_url", rank.base_url).field("dp_rank", rank.rank).field("dp_size", rank.size);
 }
 
+/// What matters where workers share requests.
+void write_sharing(JsonWriter& json, const WorkerSpec& spec, const routing::Worker* worker) {
+  if (spec.bootstrap_port) json.field("bootstrap_port", *spec.bootstrap_port);
+  if (!spec.kv_connector.empty()) json.field("kv_connector", spec.kv_connector);
+  if (!spec.kv_engine_id.empty()) json.field("kv_engine_id", spec.kv_engine_id);
+  if (worker == nullptr || spec.role == routing::WorkerRole::Regular) return;
+  json.field("pd_pairing", worker->facts().pd.pairing.text());
+}
+
 void write_load(JsonWriter& json, const WorkerEntry& entry, const routing::Worker& worker) {
   const EngineLoad* const load = entry.current_load();
   if (load == nullptr) return;
@@ -56,7 +65,9 @@ void write_worker(JsonWriter& json, const WorkerEntry& entry, const routing::Wor
     for (const auto& card : model_cards(spec, entry.discovered, flags)) write_card(json, card);
     json.end_array();
   }
-  json.field("worker_type", "regular").field("connection_mode", "http");
+  json.field("worker_type", name_of(spec.role));
+  write_sharing(json, spec, worker);
+  json.field("connection_mode", "http");
   json.field("runtime_type", runtime);
   write_labels(json, worker != nullptr ? worker->facts().labels : spec.labels);
   json.field("priority", spec.priority).field("cost", spec.cost);

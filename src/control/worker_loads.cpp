@@ -31,7 +31,9 @@ std::string utc_now() {
 }
 
 void write_row(JsonWriter& json, const routing::Worker& worker, const RankLoad& rank) {
-  json.begin_object().field("worker", worker.url()).field("worker_type", "regular");
+  json.begin_object()
+      .field("worker", worker.url())
+      .field("worker_type", name_of(worker.facts().pd.role));
   write_fields(json, rank);
   json.end_object();
 }
@@ -41,12 +43,15 @@ void write_row(JsonWriter& json, const routing::Worker& worker, const RankLoad& 
 /// With the lock held.
 bool WorkerRegistry::needs_load(const routing::Worker& worker) const {
   if (!config_.load_monitor.disabled || worker.facts().load.overload.any()) return true;
-  const auto& pools = table_->pools();
-  return std::ranges::any_of(pools, [&](const auto& named) {
-    const auto& workers = named.second.workers;
-    return reads_loads(*named.second.policy) &&
-           std::ranges::find(workers, &worker) != workers.end();
-  });
+  const auto chosen_by_load = [&](const routing::ModelPool& pool) {
+    return reads_loads(*pool.policy) &&
+           std::ranges::find(pool.workers, &worker) != pool.workers.end();
+  };
+  return std::ranges::any_of(table_->pools(),
+                             [&](const auto& named) { return chosen_by_load(named.second); }) ||
+         std::ranges::any_of(table_->pairs(), [&](const auto& named) {
+           return chosen_by_load(named.second.prefill) || chosen_by_load(named.second.decode);
+         });
 }
 
 /// With the lock held.
@@ -89,11 +94,11 @@ void WorkerRegistry::show_overloaded() {
   std::map<std::string_view, std::uint64_t> counts;
   for (const auto& model : limited_models_) counts[model] = 0;
   const auto now = net::Clock::now();
-  for (const auto& [model, pool] : table_->pools()) {
-    if (model.empty()) continue;
-    for (const routing::Worker* worker : pool.workers) {
-      if (!worker->facts().load.overload.any()) continue;
-      counts[*limited_models_.insert(model).first] += routing::is_overloaded(*worker, now) ? 1 : 0;
+  for (const auto& worker : table_->workers()) {
+    if (!worker->facts().load.overload.any()) continue;
+    const std::uint64_t overloaded = routing::is_overloaded(*worker, now) ? 1 : 0;
+    for (const auto& model : worker->facts().models) {
+      counts[*limited_models_.insert(model.id).first] += overloaded;
     }
   }
   for (const auto& [model, count] : counts) metrics_.set_workers_overloaded(model, count);

@@ -14,10 +14,11 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 
 /// The scalars that become labels.
-constexpr std::array<std::string_view, 24> kLabels{
+constexpr std::array<std::string_view, 25> kLabels{
     "architectures",
     "context_length",
     "disaggregation_mode",
+    "disaggregation_transfer_backend",
     "dp_size",
     "has_audio_understanding",
     "has_image_understanding",

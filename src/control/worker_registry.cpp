@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 #include "control/health_monitor.hpp"
@@ -40,6 +42,28 @@ bool serves(const routing::Worker& worker, std::string_view model) {
   });
 }
 
+/// The workers that flags name, in the order of the flags.
+std::vector<WorkerSpec> specs_of_flags(const config::GatewayConfig& config) {
+  std::vector<WorkerSpec> specs;
+  const auto add = [&](const std::string& text, routing::WorkerRole role,
+                       std::optional<std::uint16_t> bootstrap_port = {}) {
+    auto url = config::parse_worker_url(text);
+    if (!url || (url->scheme != "http" && url->scheme != "https")) {
+      observability::log_error("a worker's URL cannot be used",
+                               {{"worker", config::without_user_info(text)}});
+      return;
+    }
+    WorkerSpec& spec = specs.emplace_back();
+    spec.url = std::move(*url);
+    spec.role = role;
+    spec.bootstrap_port = bootstrap_port;
+  };
+  for (const auto& url : config.fleet.worker_urls) add(url, routing::WorkerRole::Regular);
+  for (const auto& [url, port] : config.modes.prefill) add(url, routing::WorkerRole::Prefill, port);
+  for (const auto& url : config.modes.decode) add(url, routing::WorkerRole::Decode);
+  return specs;
+}
+
 ControlError not_found(std::string_view id) {
   return {404, "WORKER_NOT_FOUND", "Worker " + std::string(id) + " not found"};
 }
@@ -72,11 +96,11 @@ void WorkerRegistry::start() {
   // Until all are in the list: a state file that is written meanwhile must lack none.
   const std::lock_guard lock(mutex_);
   auto saved = std::exchange(saved_, {});
-  for (const auto& text : config_.fleet.worker_urls) {
-    const auto same =
-        std::ranges::find_if(saved, [&](const SavedWorker& w) { return w.spec.url.text == text; });
+  for (auto& spec : specs_of_flags(config_)) {
+    const auto same = std::ranges::find_if(
+        saved, [&](const SavedWorker& w) { return w.spec.url.text == spec.url.text; });
     if (same == saved.end()) {
-      add_from_flags(text);
+      add_from_flags(std::move(spec));
     } else {
       restore(std::move(*same));
       saved.erase(same);
@@ -85,19 +109,11 @@ void WorkerRegistry::start() {
   for (auto& worker : saved) restore(std::move(worker));
 }
 
-void WorkerRegistry::add_from_flags(const std::string& text) {
-  auto url = config::parse_worker_url(text);
-  if (!url || (url->scheme != "http" && url->scheme != "https")) {
-    observability::log_error("a worker's URL cannot be used",
-                             {{"worker", config::without_user_info(text)}});
-    return;
-  }
-  if (const auto refusal = why_not_now(url->text)) {
+void WorkerRegistry::add_from_flags(WorkerSpec spec) {
+  if (const auto refusal = why_not_now(spec.url.text)) {
     observability::log_error("a worker cannot be added", {{"reason", refusal->message}});
     return;
   }
-  WorkerSpec spec;
-  spec.url = std::move(*url);
   start_registration(new_entry(std::move(spec)));
 }
 
@@ -217,17 +233,19 @@ std::optional<std::string> WorkerRegistry::describe(std::string_view id) {
 std::string WorkerRegistry::describe_all(std::optional<std::string_view> model) {
   const std::lock_guard lock(mutex_);
   JsonWriter json;
-  std::size_t count = 0;
+  std::array<std::size_t, routing::kWorkerRoles.size()> counts{};
   json.begin_object().key("workers").begin_array();
   for (const auto& entry : entries_) {
     for (const auto& worker : entry->workers) {
       if (model && !serves(*worker, *model)) continue;
       write_worker(json, *entry, worker.get(), config_.fleet);
-      ++count;
+      ++counts[static_cast<std::size_t>(worker->facts().pd.role)];
     }
   }
-  json.end_array().field("total", count).key("stats").begin_object();
-  json.field("prefill_count", 0).field("decode_count", 0).field("regular_count", count);
+  const auto [regular, prefill, decode] = counts;
+  json.end_array().field("total", regular + prefill + decode).key("stats").begin_object();
+  json.field("prefill_count", prefill).field("decode_count", decode);
+  json.field("regular_count", regular);
   json.end_object().end_object();
   return json.take();
 }
@@ -398,13 +416,15 @@ void WorkerRegistry::publish() {
 }
 
 void WorkerRegistry::show_pool_sizes(const routing::WorkerTable& table) {
-  for (const auto& [model, pool] : table.pools()) {
-    if (!model.empty()) sized_models_.insert(model);
+  std::map<std::pair<std::string, routing::WorkerRole>, std::size_t> sizes;
+  for (const auto& worker : table.workers()) {
+    for (const auto& model : worker->facts().models) ++sizes[{model.id, worker->facts().pd.role}];
   }
-  for (const auto& model : sized_models_) {
-    const auto pool = table.pools().find(model);
-    const std::size_t size = pool == table.pools().end() ? 0 : pool->second.workers.size();
-    metrics_.set_worker_pool_size(model, size);
+  for (const auto& [pool, size] : sizes) sized_.insert(pool);
+  for (const auto& pool : sized_) {
+    const auto size = sizes.find(pool);
+    metrics_.set_worker_pool_size(name_of(pool.second), pool.first,
+                                  size == sizes.end() ? 0 : size->second);
   }
 }
 

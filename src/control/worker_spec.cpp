@@ -130,6 +130,20 @@ void read_overload(JsonFields& fields, OverloadOverrides& overload) {
   }
 }
 
+void read_role(JsonFields& fields, routing::WorkerRole& role) {
+  std::string word(name_of(role));
+  fields.read("worker_type", word);
+  const auto known = std::ranges::find(
+      routing::kWorkerRoles, word, [](routing::WorkerRole r) { return std::string(name_of(r)); });
+  if (known != routing::kWorkerRoles.end()) {
+    role = *known;
+  } else if (word == "encode") {
+    fields.refuse_value("worker_type", kLaterVersion);
+  } else {
+    fields.refuse({422, "UNPROCESSABLE_ENTITY", "Field 'worker_type' has an unknown value"});
+  }
+}
+
 void check_cost(JsonFields& fields, double cost) {
   if (cost < 0) fields.refuse_value("cost", "must not be negative");
 }
@@ -207,8 +221,11 @@ void read_worker_spec(JsonFields& fields, WorkerSpec& spec) {
   read_url(fields, spec.url);
   fields.objects("models",
                  [&](JsonFields& inner) { read_card(inner, spec.models.emplace_back()); });
-  check_word(fields, "worker_type",
-             std::array<std::string_view, 4>{"regular", "prefill", "decode", "encode"});
+  read_role(fields, spec.role);
+  fields.read("bootstrap_port", spec.bootstrap_port);
+  fields.read("kv_connector", spec.kv_connector);
+  fields.read("kv_engine_id", spec.kv_engine_id);
+  fields.read("pairing_protocol", spec.pairing_protocol);
   check_word(fields, "connection_mode", std::array<std::string_view, 3>{"http", "grpc", "zmq"});
   read_runtime(fields, spec.runtime_type);
   fields.read("labels", spec.labels);

@@ -9,6 +9,7 @@
 
 #include <smg/config/worker_url.hpp>
 #include <smg/control/control_result.hpp>
+#include <smg/routing/pd_pairing.hpp>
 
 namespace smg::control {
 
@@ -75,7 +76,12 @@ struct OverloadOverrides {
 struct WorkerSpec {
   config::WorkerUrl url;
   std::vector<ModelCard> models;
-  std::string runtime_type;  ///< empty: to be found out
+  routing::WorkerRole role = routing::WorkerRole::Regular;
+  std::optional<std::uint16_t> bootstrap_port;
+  std::string kv_connector;      ///< empty: none
+  std::string kv_engine_id;      ///< empty: none
+  std::string pairing_protocol;  ///< empty: found out from what is known of the worker
+  std::string runtime_type;      ///< empty: to be found out
   std::map<std::string, std::string> labels;
   std::uint32_t priority = 50;
   double cost = 1.0;

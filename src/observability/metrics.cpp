@@ -20,10 +20,9 @@ using prometheus::Histogram;
 using prometheus::Labels;
 
 const Labels kRouter{{"router_type", "http"}};
-const Labels kRouterBackend{
-    {"router_type", "http"}, {"backend_type", "regular"}, {"connection_mode", "http"}};
-const Labels kWorker{{"worker_type", "regular"}};
-const Labels kWorkerConnection{{"worker_type", "regular"}, {"connection_mode", "http"}};
+const Labels kRouterConnection{{"router_type", "http"}, {"connection_mode", "http"}};
+const Labels kConnection{{"connection_mode", "http"}};
+const Labels kPairs{{"backend_type", "pd"}};
 
 /// Seconds. Finer than the durations' buckets where backoffs start, and ending at the longest
 /// default.
@@ -102,25 +101,25 @@ struct Metrics::Families {
   SeriesFamily<Counter> router_requests{*registry,
                                         {"smg_router_requests_total",
                                          "Requests routed to the fleet.",
-                                         {"model", "endpoint", "streaming"},
-                                         kRouterBackend}};
+                                         {"backend_type", "model", "endpoint", "streaming"},
+                                         kRouterConnection}};
   SeriesFamily<Histogram> router_durations{*registry,
                                            {"smg_router_request_duration_seconds",
                                             "Time that successful routed requests took.",
-                                            {"model", "endpoint"},
-                                            kRouterBackend,
+                                            {"backend_type", "model", "endpoint"},
+                                            kRouterConnection,
                                             durations}};
   SeriesFamily<Histogram> ttft{*registry,
                                {"smg_router_ttft_seconds",
                                 "Time to the first byte of a streamed answer.",
-                                {"model", "endpoint"},
-                                kRouterBackend,
+                                {"backend_type", "model", "endpoint"},
+                                kRouterConnection,
                                 durations}};
   SeriesFamily<Counter> router_errors{*registry,
                                       {"smg_router_request_errors_total",
                                        "Routed requests that failed, by kind of error.",
-                                       {"model", "endpoint", "error_type"},
-                                       kRouterBackend}};
+                                       {"backend_type", "model", "endpoint", "error_type"},
+                                       kRouterConnection}};
   SeriesFamily<Counter> upstream_responses{*registry,
                                            {"smg_router_upstream_responses_total",
                                             "Outcomes of attempts, by status and error code.",
@@ -143,35 +142,55 @@ struct Metrics::Families {
   SeriesFamily<Counter> selections{*registry,
                                    {"smg_worker_selection_total",
                                     "Workers selected, by model and policy.",
-                                    {"model", "policy"},
-                                    kWorkerConnection}};
+                                    {"worker_type", "model", "policy"},
+                                    kConnection}};
   SeriesFamily<Counter> worker_errors{*registry,
                                       {"smg_worker_errors_total",
                                        "Attempts that failed at a worker, by kind of error.",
-                                       {"error_type"},
-                                       kWorkerConnection}};
+                                       {"worker_type", "error_type"},
+                                       kConnection}};
   SeriesFamily<Counter> health_checks{*registry,
                                       {"smg_worker_health_checks_total",
                                        "Health checks of workers, by result.",
-                                       {"result"},
-                                       kWorker}};
+                                       {"worker_type", "result"}}};
   SeriesFamily<Counter> retries{
       *registry,
-      {"smg_worker_retries_total", "Repeated attempts, by endpoint.", {"endpoint"}, kWorker}};
+      {"smg_worker_retries_total", "Repeated attempts, by endpoint.", {"worker_type", "endpoint"}}};
   SeriesFamily<Counter> retries_exhausted{*registry,
                                           {"smg_worker_retries_exhausted_total",
                                            "Requests whose last attempt failed too.",
-                                           {"endpoint"},
-                                           kWorker}};
+                                           {"worker_type", "endpoint"}}};
   SeriesFamily<Histogram> backoffs{*registry,
                                    {"smg_worker_retry_backoff_seconds",
                                     "Pauses before repeated attempts.",
                                     {"attempt"},
                                     {},
                                     kBackoffBounds}};
-  SeriesFamily<Gauge> pool_sizes{
+  SeriesFamily<Gauge> pool_sizes{*registry,
+                                 {"smg_worker_pool_size",
+                                  "Registered workers by model.",
+                                  {"worker_type", "model"},
+                                  kConnection}};
+
+  SeriesFamily<Histogram> pd_ttft{*registry,
+                                  {"smg_pd_ttft_seconds",
+                                   "Time until a pair's decode worker answers.",
+                                   {"model", "runtime"},
+                                   kPairs,
+                                   durations}};
+  SeriesFamily<Histogram> pd_prefills{*registry,
+                                      {"smg_pd_prefill_duration_seconds",
+                                       "Time until a pair's prefill worker has answered.",
+                                       {"model", "runtime"},
+                                       kPairs,
+                                       durations}};
+  SeriesFamily<Counter> kv_transfers{*registry,
+                                     {"smg_pd_kv_connector_mode_total",
+                                      "Dispatches to vLLM pairs, by how the cache travels.",
+                                      {"mode"}}};
+  SeriesFamily<Counter> kv_failures{
       *registry,
-      {"smg_worker_pool_size", "Registered workers by model.", {"model"}, kWorkerConnection}};
+      {"smg_pd_kv_transfer_failures_total", "Prefill workers that handed no cache over."}};
 
   SeriesFamily<Gauge> overloaded{*registry,
                                  {"smg_workers_overloaded",
@@ -290,19 +309,22 @@ void Metrics::count_admission_rejected(std::string_view reason) {
 
 void Metrics::count_router_request(const RouterLabels& labels) {
   const std::string_view streaming = labels.streaming ? "true" : "false";
-  families_->router_requests.at({labels.model, labels.endpoint, streaming}).Increment();
+  families_->router_requests.at({labels.backend, labels.model, labels.endpoint, streaming})
+      .Increment();
 }
 
 void Metrics::observe_router_duration(const RouterLabels& labels, Elapsed elapsed) {
-  families_->router_durations.at({labels.model, labels.endpoint}).Observe(elapsed.count());
+  families_->router_durations.at({labels.backend, labels.model, labels.endpoint})
+      .Observe(elapsed.count());
 }
 
 void Metrics::observe_ttft(const RouterLabels& labels, Elapsed elapsed) {
-  families_->ttft.at({labels.model, labels.endpoint}).Observe(elapsed.count());
+  families_->ttft.at({labels.backend, labels.model, labels.endpoint}).Observe(elapsed.count());
 }
 
 void Metrics::count_router_error(const RouterLabels& labels, std::string_view error_type) {
-  families_->router_errors.at({labels.model, labels.endpoint, error_type}).Increment();
+  families_->router_errors.at({labels.backend, labels.model, labels.endpoint, error_type})
+      .Increment();
 }
 
 void Metrics::count_upstream_response(int status, std::string_view error_code) {
@@ -322,24 +344,25 @@ void Metrics::count_send_retry() {
   families_->send_retries.at({}).Increment();
 }
 
-void Metrics::count_worker_selection(std::string_view model, std::string_view policy) {
-  families_->selections.at({model, policy}).Increment();
+void Metrics::count_worker_selection(std::string_view type, std::string_view model,
+                                     std::string_view policy) {
+  families_->selections.at({type, model, policy}).Increment();
 }
 
-void Metrics::count_worker_error(std::string_view error_type) {
-  families_->worker_errors.at({error_type}).Increment();
+void Metrics::count_worker_error(std::string_view type, std::string_view error_type) {
+  families_->worker_errors.at({type, error_type}).Increment();
 }
 
-void Metrics::count_health_check(bool success) {
-  families_->health_checks.at({success ? "success" : "failure"}).Increment();
+void Metrics::count_health_check(std::string_view type, bool success) {
+  families_->health_checks.at({type, success ? "success" : "failure"}).Increment();
 }
 
-void Metrics::count_retry(std::string_view endpoint) {
-  families_->retries.at({endpoint}).Increment();
+void Metrics::count_retry(std::string_view type, std::string_view endpoint) {
+  families_->retries.at({type, endpoint}).Increment();
 }
 
-void Metrics::count_retries_exhausted(std::string_view endpoint) {
-  families_->retries_exhausted.at({endpoint}).Increment();
+void Metrics::count_retries_exhausted(std::string_view type, std::string_view endpoint) {
+  families_->retries_exhausted.at({type, endpoint}).Increment();
 }
 
 void Metrics::observe_retry_backoff(std::uint32_t attempt, Elapsed backoff) {
@@ -347,8 +370,26 @@ void Metrics::observe_retry_backoff(std::uint32_t attempt, Elapsed backoff) {
   families_->backoffs.at({number.view()}).Observe(backoff.count());
 }
 
-void Metrics::set_worker_pool_size(std::string_view model, std::uint64_t workers) {
-  families_->pool_sizes.at({model}).Set(static_cast<double>(workers));
+void Metrics::set_worker_pool_size(std::string_view type, std::string_view model,
+                                   std::uint64_t workers) {
+  families_->pool_sizes.at({type, model}).Set(static_cast<double>(workers));
+}
+
+void Metrics::observe_pd_ttft(std::string_view model, std::string_view runtime, Elapsed elapsed) {
+  families_->pd_ttft.at({model, runtime}).Observe(elapsed.count());
+}
+
+void Metrics::observe_pd_prefill(std::string_view model, std::string_view runtime,
+                                 Elapsed elapsed) {
+  families_->pd_prefills.at({model, runtime}).Observe(elapsed.count());
+}
+
+void Metrics::count_kv_transfer(std::string_view mode) {
+  families_->kv_transfers.at({mode}).Increment();
+}
+
+void Metrics::count_kv_transfer_failure() {
+  families_->kv_failures.at({}).Increment();
 }
 
 void Metrics::set_workers_overloaded(std::string_view model, std::uint64_t workers) {

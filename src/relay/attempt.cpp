@@ -6,21 +6,24 @@
 namespace smg::relay {
 
 Attempt::Attempt(const Services& services, RequestContext& request,
-                 std::unique_ptr<routing::Selection> selection)
+                 std::unique_ptr<routing::Selection> selection, ClientWatch watch)
     : services_(services),
       request_(request),
       selection_(std::move(selection)),
+      watch_(watch),
       deadline_(request.client.thread().deadlines(), [this] {
         cut(fail(ErrorCode::UpstreamTimeout, "The worker did not answer in time"));
       }) {
   request_.worker_url = worker().url();
-  request_.client.on_gone([this] { cut(fail(ErrorCode::ClientGone)); });
+  if (watch_ == ClientWatch::Own) {
+    request_.client.on_gone([this] { cut(fail(ErrorCode::ClientGone)); });
+  }
   if (request_.client.gone()) cut(fail(ErrorCode::ClientGone));
   deadline_.arm(worker().facts().request_timeout);
 }
 
 Attempt::~Attempt() {
-  request_.client.on_gone(nullptr);
+  if (watch_ == ClientWatch::Own) request_.client.on_gone(nullptr);
 }
 
 void Attempt::cut(GatewayError why) {
@@ -67,7 +70,11 @@ void Attempt::settle_completed(int status) {
 
 void Attempt::count_response(int status) {
   services_.metrics.count_upstream_response(status, "");
-  if (status >= 500) services_.metrics.count_worker_error("backend_error");
+  if (status >= 500) count_worker_error();
+}
+
+void Attempt::count_worker_error() {
+  services_.metrics.count_worker_error(name_of(worker().facts().pd.role), "backend_error");
 }
 
 void Attempt::settle(const GatewayError& error) {
@@ -78,7 +85,7 @@ void Attempt::settle(const GatewayError& error) {
 }
 
 void Attempt::settle_broken(const GatewayError& error) {
-  if (row(error.code).fault == Fault::Worker) services_.metrics.count_worker_error("backend_error");
+  if (row(error.code).fault == Fault::Worker) count_worker_error();
   selection_->settle(outcome_of(error));
 }
 

@@ -7,13 +7,19 @@
 
 namespace smg::relay {
 
+/// Who ends an attempt when the client leaves. A client tells only one.
+enum class ClientWatch : std::uint8_t {
+  Own,     ///< the attempt itself
+  OfPair,  ///< the owner of several attempts that run side by side
+};
+
 /// One dispatch of a request to a chosen worker: what may cut it off (the worker's time limit, a
 /// client that leaves), the exchange it runs on, and the verdict for the worker. Joined before it
 /// goes.
 class Attempt {
  public:
   Attempt(const Services& services, RequestContext& request,
-          std::unique_ptr<routing::Selection> selection);
+          std::unique_ptr<routing::Selection> selection, ClientWatch watch = ClientWatch::Own);
   ~Attempt();
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -49,6 +55,12 @@ class Attempt {
     if (request_.about_to_complete) request_.about_to_complete();
   }
 
+  /// The worker's part in a request that goes on without it is over.
+  void retire() noexcept {
+    deadline_.disarm();
+    selection_->release_load();
+  }
+
   /// Settles the breaker and counts the attempt by its status, or by the error that it ended in.
   void settle(int status);
   void settle(const GatewayError& error);
@@ -59,9 +71,12 @@ class Attempt {
   void count_response(int status);
 
  private:
+  void count_worker_error();
+
   const Services& services_;
   RequestContext& request_;
   std::unique_ptr<routing::Selection> selection_;
+  const ClientWatch watch_;
   net::Deadline deadline_;
   net::AbortSwitch connecting_;
   upstream::UpstreamExchangePtr exchange_;

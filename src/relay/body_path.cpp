@@ -15,6 +15,7 @@ constexpr BodyPathDecision stream(BodyPathReason reason) {
 BodyPathDecision decide_body_path(const RouterState& router, const BodyFacts& request) noexcept {
   using enum BodyPathReason;
   if (router.mode == config::RouterMode::MultiModel) return buffer(ModelSelection);
+  if (router.mode == config::RouterMode::PrefillDecode) return buffer(PrefillDecode);
   // Something must read or write the body.
   if (router.routing_key_override) return buffer(RoutingKeyOverride);
   if (router.policy_reads_prompt && !request.has_tokens_hint) return buffer(PolicyNeedsText);

@@ -116,12 +116,12 @@ net::Task<Result<>> BufferedRelay::attempt_until_done(const routing::ModelPool& 
       co_return step.error();
     }
     if (last) {
-      services_.metrics.count_retries_exhausted(endpoint);
+      services_.metrics.count_retries_exhausted("regular", endpoint);
       co_return step.error();
     }
     const bool waited = co_await back_off(number);
     if (!waited) co_return fail(ErrorCode::ClientGone);
-    services_.metrics.count_retry(endpoint);
+    services_.metrics.count_retry("regular", endpoint);
   }
 }
 
@@ -138,7 +138,7 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing
     co_return selected.error();
   }
   if (!retries_) inputs_->release_prompt();
-  services_.metrics.count_worker_selection(request_.labels().model, pool.policy->name());
+  services_.metrics.count_worker_selection("regular", request_.labels().model, pool.policy->name());
   failed_.push_back(&(*selected)->worker());
   Attempt attempt(services_, request_, std::move(*selected));
   edit_for(attempt.worker());
@@ -201,7 +201,7 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::answer(Attempt& attempt,
                                                              bool last) {
   if (is_retryable(head.status)) {
     if (last) {
-      services_.metrics.count_retries_exhausted(facts(request_.route).endpoint);
+      services_.metrics.count_retries_exhausted("regular", facts(request_.route).endpoint);
     } else {
       attempt.settle(head.status);
       const bool is_short =

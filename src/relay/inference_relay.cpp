@@ -71,7 +71,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
       decision = {BodyPath::Buffered, *reason};
       selection.reset();
     } else {
-      metrics_.count_worker_selection("unknown", pool->policy->name());
+      metrics_.count_worker_selection("regular", "unknown", pool->policy->name());
     }
   }
   request.path = decision.path;

@@ -29,9 +29,9 @@ std::string_view session_header(const http::RequestHead& head,
 }  // namespace
 
 RoutingInputs::RoutingInputs(const http::RequestHead& head, const config::Fleet& fleet,
-                             const routing::ModelPool& pool)
-    : prompt_use_(pool.policy->prompt_use()), has_sessions_(fleet.routing_key_override) {
-  request_.model = pool.model;
+                             std::string_view model, const routing::PromptUse& use)
+    : prompt_use_(use), has_sessions_(fleet.routing_key_override) {
+  request_.model = model;
   request_.routing_key = head.value("x-smg-routing-key");
   request_.target_worker = head.value("x-smg-target-worker");
   if (has_sessions_) request_.session_header = session_header(head, fleet.routing_key_headers);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <smg/base/body_buffer.hpp>
@@ -19,7 +20,12 @@ class RoutingInputs {
   /// The inputs of a request in `pool` that its head gives; the streamed path has no others. `head`
   /// and `pool` outlive this object.
   RoutingInputs(const http::RequestHead& head, const config::Fleet& fleet,
-                const routing::ModelPool& pool);
+                const routing::ModelPool& pool)
+      : RoutingInputs(head, fleet, pool.model, pool.policy->prompt_use()) {}
+
+  /// The same for workers of several pools of one model, whose policies look at `use`.
+  RoutingInputs(const http::RequestHead& head, const config::Fleet& fleet, std::string_view model,
+                const routing::PromptUse& use);
   RoutingInputs(const RoutingInputs&) = delete;
   RoutingInputs& operator=(const RoutingInputs&) = delete;
 

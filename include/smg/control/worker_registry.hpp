@@ -40,8 +40,8 @@ class WorkerRegistry {
   WorkerRegistry(const WorkerRegistry&) = delete;
   WorkerRegistry& operator=(const WorkerRegistry&) = delete;
 
-  /// Registers the workers of --worker-urls, in their order, and those of --state-file, in the
-  /// background. Of a URL in both, the file knows what was made of it.
+  /// Registers the workers of --worker-urls, --prefill and --decode, in their order, and those of
+  /// --state-file, in the background. Of a URL in both, the file knows what was made of it.
   void start();
 
   /// Gives up all jobs and health checks and waits for their end. On io thread 0. Later changes of
@@ -97,7 +97,7 @@ class WorkerRegistry {
   [[nodiscard]] std::optional<ControlError> why_not_now(std::string_view url);
   EntryPtr new_entry(WorkerSpec spec);
   void keep(WorkerEntry& entry);
-  void add_from_flags(const std::string& text);
+  void add_from_flags(WorkerSpec spec);
   void restore(SavedWorker saved);
   void forget_old_failures();
   void registered(const EntryPtr& entry, const ProbedWorker& probed);
@@ -134,8 +134,9 @@ class WorkerRegistry {
   mutable std::mutex mutex_;
   std::vector<EntryPtr> entries_;  ///< in the order in which they were accepted
   std::unique_ptr<TableBuilder> tables_;
-  routing::WorkerTablePtr table_;                      ///< the last one published
-  std::set<std::string, std::less<>> sized_models_;    ///< with a pool size in the metrics
+  routing::WorkerTablePtr table_;  ///< the last one published
+  /// Models and roles with a pool size in the metrics.
+  std::set<std::pair<std::string, routing::WorkerRole>> sized_;
   std::set<std::string, std::less<>> limited_models_;  ///< with a count of overloaded workers
 
   net::TaskGroup tasks_;   ///< on thread 0

@@ -23,6 +23,7 @@ struct RouterLabels {
   std::string_view model;     ///< a registered id, or `unknown` (ruling 29)
   std::string_view endpoint;  ///< RouteFacts::endpoint
   bool streaming = false;  ///< a response to `"stream": true`; label of smg_router_requests_total
+  std::string_view backend = "regular";  ///< `pd` where two workers share a request
 };
 
 /// The gateway's metrics, one method for each event. Owned by the composition root, one for the
@@ -86,20 +87,23 @@ class Metrics {
   /// smg_router_upstream_send_retries_total: the one-shot resend.
   void count_send_retry();
 
+  // `type` is the worker's role in requests, as in the workers API.
+
   /// smg_worker_selection_total: one for each attempt that found a worker.
-  void count_worker_selection(std::string_view model, std::string_view policy);
+  void count_worker_selection(std::string_view type, std::string_view model,
+                              std::string_view policy);
   /// smg_worker_errors_total.
-  void count_worker_error(std::string_view error_type);
+  void count_worker_error(std::string_view type, std::string_view error_type);
   /// smg_worker_health_checks_total.
-  void count_health_check(bool success);
+  void count_health_check(std::string_view type, bool success);
   /// smg_worker_retries_total: one for each repeated attempt.
-  void count_retry(std::string_view endpoint);
+  void count_retry(std::string_view type, std::string_view endpoint);
   /// smg_worker_retries_exhausted_total: the last attempt failed too.
-  void count_retries_exhausted(std::string_view endpoint);
+  void count_retries_exhausted(std::string_view type, std::string_view endpoint);
   /// smg_worker_retry_backoff_seconds. `attempt`: number of the coming repetition, from 1.
   void observe_retry_backoff(std::uint32_t attempt, Elapsed backoff);
   /// smg_worker_pool_size: workers registered for the model; 0 stays visible.
-  void set_worker_pool_size(std::string_view model, std::uint64_t workers);
+  void set_worker_pool_size(std::string_view type, std::string_view model, std::uint64_t workers);
   /// smg_workers_overloaded: workers of the model that their load reports rule out now.
   void set_workers_overloaded(std::string_view model, std::uint64_t workers);
   /// smg_worker_overload_shed_total: a request was answered with WorkersOverloaded. `stage`: where
@@ -118,6 +122,15 @@ class Metrics {
   void show_inflight_ages(std::span<const std::uint64_t> counts);
   /// smg_event_loop_delay_seconds: what one turn of an io thread's loop kept work waiting for.
   void observe_loop_delay(unsigned thread, Elapsed delay);
+  /// smg_pd_ttft_seconds: of a pair, until the decode worker's answer. `runtime`: the engine's.
+  void observe_pd_ttft(std::string_view model, std::string_view runtime, Elapsed elapsed);
+  /// smg_pd_prefill_duration_seconds: from a dispatch to the end of the prefill worker's answer.
+  void observe_pd_prefill(std::string_view model, std::string_view runtime, Elapsed elapsed);
+  /// smg_pd_kv_connector_mode_total: how a cache is handed over, one for each vLLM dispatch.
+  void count_kv_transfer(std::string_view mode);
+  /// smg_pd_kv_transfer_failures_total: the prefill worker handed nothing over.
+  void count_kv_transfer_failure();
+
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 

@@ -28,13 +28,14 @@ enum class BodyPathReason : std::uint8_t {
   PureForward,
   NoAvailableWorker,
   ModelSelection,
+  PrefillDecode,
 };
 
 [[nodiscard]] constexpr std::string_view name_of(BodyPathReason reason) noexcept {
   constexpr std::string_view kNames[] = {
       "routing_key_override", "policy_needs_text",   "model_ambiguous", "worker_mutates_body",
       "wasm_request_hook",    "no_content_length",   "retryable",       "retry_forfeited",
-      "pure_forward",         "no_available_worker", "model_selection"};
+      "pure_forward",         "no_available_worker", "model_selection", "pd"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

@@ -31,13 +31,14 @@ struct RequestContext {
   BodyPath path = BodyPath::Buffered;
   bool streaming = false;    ///< the parsed body asked for a stream
   bool minimax = false;      ///< the model that the client named has the MiniMax profile
+  bool shared = false;       ///< a prefill and a decode worker share it
   std::string model{};       ///< canonical id; empty: unknown
   std::string worker_url{};  ///< of the last attempt
   int status = 0;            ///< of the relayed response; 0: none was written
 
   [[nodiscard]] observability::RouterLabels labels() const noexcept {
     return {model.empty() ? std::string_view("unknown") : std::string_view(model),
-            facts(route).endpoint, streaming};
+            facts(route).endpoint, streaming, shared ? "pd" : "regular"};
   }
 };
 

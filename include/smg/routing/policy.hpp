@@ -44,6 +44,11 @@ struct PromptUse {
   bool tokens = false;         ///< RoutingRequest::tokens
   std::size_t text_bytes = 0;  ///< of RoutingRequest::text, from its beginning
 
+  /// What two policies look at together.
+  [[nodiscard]] PromptUse and_of(const PromptUse& other) const noexcept {
+    return {tokens || other.tokens, text_bytes > other.text_bytes ? text_bytes : other.text_bytes};
+  }
+
   bool operator==(const PromptUse&) const = default;
 };
 

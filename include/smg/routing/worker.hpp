@@ -14,20 +14,14 @@
 #include <smg/routing/circuit_breaker.hpp>
 #include <smg/routing/data_parallel.hpp>
 #include <smg/routing/load_report.hpp>
+#include <smg/routing/pd_pairing.hpp>
+#include <smg/routing/worker_status.hpp>
 
 namespace smg::upstream {
 class HostPool;
 }
 
 namespace smg::routing {
-
-enum class WorkerStatus : std::uint8_t { Pending, Ready, NotReady, Failed, Draining };
-
-/// The word in `GET /workers`.
-[[nodiscard]] constexpr std::string_view name_of(WorkerStatus status) noexcept {
-  constexpr std::string_view kNames[] = {"pending", "ready", "not_ready", "failed", "draining"};
-  return kNames[static_cast<std::size_t>(status)];
-}
 
 /// A model that a worker serves: the canonical id, and further names that clients may use for it.
 struct ServedModel {
@@ -53,6 +47,7 @@ struct WorkerFacts {
   config::CircuitBreaker circuit_breaker;
   LoadSettings load;
   std::optional<DataParallelRank> rank;
+  PdFacts pd;
 };
 
 /// What changes about a worker while it serves, shared by all io threads.

@@ -150,6 +150,41 @@ TEST(Validate, RefusesBadResilience) {
   expect_refused(kCases);
 }
 
+TEST(Validate, RefusesContradictingModes) {
+  const Refusal kCases[] = {
+      {"--prefill: http://a - Needs --pd-disaggregation",
+       [](auto& c) { c.modes.prefill = {{"http://a", 1}}; }},
+      {"--decode: http://a - Needs --pd-disaggregation",
+       [](auto& c) {
+         c.modes.multi_model = true;
+         c.modes.decode = {"http://a"};
+       }},
+      {"--prefill-policy: random - Needs --pd-disaggregation or --enable-igw",
+       [](auto& c) { c.modes.prefill_policy = "random"; }},
+      {"--decode-policy: random - Needs --pd-disaggregation or --enable-igw",
+       [](auto& c) { c.modes.decode_policy = "random"; }},
+      {"--decode: http://a - The worker is named twice",
+       [](auto& c) {
+         c.modes.prefill_decode = true;
+         c.modes.prefill = {{"http://a", 1}};
+         c.modes.decode = {"http://a"};
+       }},
+      {"--prefill: grpc://a - grpc:// is not supported yet",
+       [](auto& c) {
+         c.modes.prefill_decode = true;
+         c.modes.prefill = {{"grpc://a", {}}};
+       }},
+      {"--worker-urls: http://a - Under --pd-disaggregation",
+       [](auto& c) {
+         c.modes.prefill_decode = true;
+         c.fleet.worker_urls = {"http://a"};
+       }},
+      {"--bucket-adjust-interval-secs: 0 -",
+       [](auto& c) { c.routing.bucket.adjust_interval = Seconds{0}; }},
+  };
+  expect_refused(kCases);
+}
+
 TEST(Validate, RefusesBadFleets) {
   const Refusal kCases[] = {
       {"--worker-urls: ftp://h - URL must start",

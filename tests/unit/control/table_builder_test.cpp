@@ -12,8 +12,10 @@ using Models = std::vector<routing::ServedModel>;
 
 class TableBuilderTest : public testing::Test {
  protected:
-  routing::WorkerPtr worker(const std::string& url, Models models, const std::string& policy = {}) {
+  routing::WorkerPtr worker(const std::string& url, Models models, const std::string& policy = {},
+                            routing::WorkerRole role = routing::WorkerRole::Regular) {
     routing::WorkerFacts facts;
+    facts.pd.role = role;
     facts.url = url;
     facts.models = std::move(models);
     if (!policy.empty()) facts.labels["policy"] = policy;
@@ -31,6 +33,7 @@ class TableBuilderTest : public testing::Test {
   observability::Metrics metrics_{{1.0}, "test"};
   const config::GatewayConfig config_ = [] {
     config::GatewayConfig config;
+    config.modes.prefill_policy = "bucket";
     config.fleet.policy = "round_robin";
     return config;
   }();
@@ -72,6 +75,29 @@ TEST_F(TableBuilderTest, TheFirstWorkersLabelChoosesTheModelsPolicy) {
   EXPECT_EQ(table->find("")->policy->name(), "round_robin");
   EXPECT_NE(table->find("")->policy, table->find("o")->policy);
   EXPECT_NE(table->find("n")->policy, table->find("o")->policy);
+}
+
+TEST_F(TableBuilderTest, RolesHavePoolsAndPoliciesOfTheirOwn) {
+  using routing::WorkerRole;
+  const auto table =
+      builder_.build({worker("p", {{"m", {"nick"}}}, {}, WorkerRole::Prefill),
+                      worker("d", {{"m", {}}}, {}, WorkerRole::Decode), worker("r", {{"n", {}}}),
+                      worker("q", {{"o", {}}}, "random", WorkerRole::Prefill)});
+  EXPECT_EQ(table->find("m"), nullptr);
+  EXPECT_EQ(table->model_count(), 1U);
+  EXPECT_EQ(table->find_pairs("n"), nullptr);
+  const auto* const pairs = table->find_pairs("nick");
+  ASSERT_NE(pairs, nullptr);
+  EXPECT_EQ(urls(&pairs->prefill), std::vector<std::string>{"p"});
+  EXPECT_EQ(urls(&pairs->decode), std::vector<std::string>{"d"});
+  EXPECT_EQ(pairs->prefill.policy->name(), "bucket");
+  EXPECT_EQ(pairs->decode.policy->name(), "round_robin");
+  const auto* const half = table->find_pairs("o");
+  ASSERT_NE(half, nullptr);
+  EXPECT_FALSE(half->complete());
+  EXPECT_EQ(half->prefill.policy->name(), "random");
+  EXPECT_EQ(half->decode.policy->name(), "round_robin") << "though it has no workers";
+  EXPECT_EQ(urls(&table->find_pairs("")->prefill), (std::vector<std::string>{"p", "q"}));
 }
 
 TEST_F(TableBuilderTest, APolicyLivesAsLongAsItsModelHasWorkers) {

@@ -32,6 +32,20 @@ TEST(WorkerJson, APendingWorkerHasNoModels) {
             R"("timestamp":1796011698}})");
 }
 
+TEST(WorkerJson, AWorkerThatSharesRequestsSaysHow) {
+  observability::Metrics metrics({1.0}, "test");
+  auto entry = entry_of(R"({"url":"http://h:1","worker_type":"prefill","bootstrap_port":9001,
+      "runtime_type":"vllm","kv_connector":"NixlConnector","kv_engine_id":"e"})");
+  entry.workers.push_back(
+      std::make_shared<routing::Worker>(worker_facts(entry.id, entry.spec, entry.discovered, {}),
+                                        nullptr, metrics.open_worker_series("http://h:1")));
+  EXPECT_NE(text_of(entry).find(R"("worker_type":"prefill","bootstrap_port":9001,)"
+                                R"("kv_connector":"NixlConnector","kv_engine_id":"e",)"
+                                R"("pd_pairing":"vllm/nixl/?","connection_mode":"http")"),
+            std::string::npos)
+      << text_of(entry);
+}
+
 TEST(WorkerJson, AFailedRegistrationSaysWhy) {
   auto entry = entry_of(R"({"url":"http://h:1"})");
   entry.job = Job{JobType::AddWorker, JobState::Failed, "no \"luck\"", 5, {}};

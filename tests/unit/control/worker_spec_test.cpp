@@ -49,6 +49,19 @@ TEST(WorkerSpec, ReadsEveryField) {
   EXPECT_EQ(spec->resilience->retryable_status_codes, (std::vector<std::uint16_t>{500, 503}));
 }
 
+TEST(WorkerSpec, ReadsWhatSharingNeeds) {
+  const auto spec = parse_worker_spec(spec_with(R"("worker_type":"prefill","bootstrap_port":9001,
+      "kv_connector":"NixlConnector","kv_engine_id":"e","pairing_protocol":"a/b")"));
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->role, routing::WorkerRole::Prefill);
+  EXPECT_EQ(spec->bootstrap_port, 9001);
+  EXPECT_EQ(spec->kv_connector, "NixlConnector");
+  EXPECT_EQ(spec->kv_engine_id, "e");
+  EXPECT_EQ(spec->pairing_protocol, "a/b");
+  EXPECT_EQ(parse_worker_spec(spec_with(R"("worker_type":"decode")"))->role,
+            routing::WorkerRole::Decode);
+}
+
 TEST(WorkerSpec, RefusesWhatItCannotBe) {
   struct Case {
     std::string body;
@@ -81,7 +94,9 @@ TEST(WorkerSpec, RefusesWhatItCannotBe) {
       {spec_with(R"("models":[{"aliases":[]}])"), 400},
       {spec_with(R"("models":[5])"), 422},
       {spec_with(R"("worker_type":"odd")"), 422},
-      {spec_with(R"("worker_type":"prefill")"), 400},
+      {spec_with(R"("worker_type":"encode")"), 400},
+      {spec_with(R"("bootstrap_port":65536)"), 422},
+      {spec_with(R"("kv_connector":5)"), 422},
       {spec_with(R"("connection_mode":"grpc")"), 400},
       {spec_with(R"("runtime_type":"odd")"), 422},
       {spec_with(R"("http_pool":5)"), 422},

@@ -98,7 +98,7 @@ TEST_P(MetricsEvent, MakesItsSeriesAtTheFirstSample) {
 }
 
 const RouterLabels kRouter{"m", "chat", true};
-const std::string kBackend = R"(backend_type="regular",connection_mode="http",router_type="http")";
+const std::string kBackend = R"(connection_mode="http",router_type="http",backend_type="regular")";
 
 INSTANTIATE_TEST_SUITE_P(
     All, MetricsEvent,
@@ -167,37 +167,54 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Worker, MetricsEvent,
     testing::Values(
-        EventCase{"selections", [](Metrics& m) { m.count_worker_selection("m", "random"); },
+        EventCase{"selections",
+                  [](Metrics& m) { m.count_worker_selection("decode", "m", "random"); },
                   "smg_worker_selection_total", "counter",
-                  R"(smg_worker_selection_total{connection_mode="http",worker_type="regular",)"
-                  R"(model="m",policy="random"})",
+                  R"(smg_worker_selection_total{connection_mode="http",model="m",)"
+                  R"(policy="random",worker_type="decode"})",
                   "1"},
-        EventCase{"worker_errors", [](Metrics& m) { m.count_worker_error("backend_error"); },
+        EventCase{"worker_errors",
+                  [](Metrics& m) { m.count_worker_error("regular", "backend_error"); },
                   "smg_worker_errors_total", "counter",
-                  R"(smg_worker_errors_total{connection_mode="http",worker_type="regular",)"
-                  R"(error_type="backend_error"})",
+                  R"(smg_worker_errors_total{connection_mode="http",)"
+                  R"(error_type="backend_error",worker_type="regular"})",
                   "1"},
-        EventCase{"health_checks", [](Metrics& m) { m.count_health_check(false); },
+        EventCase{"health_checks", [](Metrics& m) { m.count_health_check("regular", false); },
                   "smg_worker_health_checks_total", "counter",
-                  R"(smg_worker_health_checks_total{worker_type="regular",result="failure"})", "1"},
-        EventCase{"retries", [](Metrics& m) { m.count_retry("chat"); }, "smg_worker_retries_total",
-                  "counter", R"(smg_worker_retries_total{worker_type="regular",endpoint="chat"})",
-                  "1"},
-        EventCase{"retries_exhausted", [](Metrics& m) { m.count_retries_exhausted("chat"); },
-                  "smg_worker_retries_exhausted_total", "counter",
-                  R"(smg_worker_retries_exhausted_total{worker_type="regular",endpoint="chat"})",
-                  "1"},
+                  R"(smg_worker_health_checks_total{result="failure",worker_type="regular"})", "1"},
+        EventCase{"retries", [](Metrics& m) { m.count_retry("prefill", "chat"); },
+                  "smg_worker_retries_total", "counter",
+                  R"(smg_worker_retries_total{endpoint="chat",worker_type="prefill"})", "1"},
+        EventCase{
+            "retries_exhausted", [](Metrics& m) { m.count_retries_exhausted("regular", "chat"); },
+            "smg_worker_retries_exhausted_total", "counter",
+            R"(smg_worker_retries_exhausted_total{endpoint="chat",worker_type="regular"})", "1"},
         EventCase{"backoffs", [](Metrics& m) { m.observe_retry_backoff(2, 60ms); },
                   "smg_worker_retry_backoff_seconds", "histogram",
                   R"(smg_worker_retry_backoff_seconds_bucket{attempt="2",le="0.075"})", "1"},
         EventCase{"pool_sizes",
                   [](Metrics& m) {
-                    m.set_worker_pool_size("m", 3);
-                    m.set_worker_pool_size("m", 0);
+                    m.set_worker_pool_size("regular", "m", 3);
+                    m.set_worker_pool_size("regular", "m", 0);
                   },
                   "smg_worker_pool_size", "gauge",
-                  R"(smg_worker_pool_size{connection_mode="http",worker_type="regular",model="m"})",
-                  "0"}),
+                  R"(smg_worker_pool_size{connection_mode="http",model="m",worker_type="regular"})",
+                  "0"},
+        EventCase{"pd_ttft", [](Metrics& m) { m.observe_pd_ttft("m", "sglang", 60ms); },
+                  "smg_pd_ttft_seconds", "histogram",
+                  R"(smg_pd_ttft_seconds_sum{backend_type="pd",model="m",runtime="sglang"})",
+                  "0.06"},
+        EventCase{"pd_prefill", [](Metrics& m) { m.observe_pd_prefill("m", "vllm", 60ms); },
+                  "smg_pd_prefill_duration_seconds", "histogram",
+                  R"(smg_pd_prefill_duration_seconds_sum{backend_type="pd",model="m",)"
+                  R"(runtime="vllm"})",
+                  "0.06"},
+        EventCase{"kv_transfers", [](Metrics& m) { m.count_kv_transfer("nixl"); },
+                  "smg_pd_kv_connector_mode_total", "counter",
+                  R"(smg_pd_kv_connector_mode_total{mode="nixl"})", "1"},
+        EventCase{"kv_failures", [](Metrics& m) { m.count_kv_transfer_failure(); },
+                  "smg_pd_kv_transfer_failures_total", "counter",
+                  "smg_pd_kv_transfer_failures_total", "1"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Metrics, NewRegistryHoldsOnlyTheProcessItself) {
@@ -237,13 +254,12 @@ TEST(Metrics, EqualLabelsShareASeriesAndOthersDoNot) {
 TEST(Metrics, FamiliesGrowPastTheirFirstTable) {
   Metrics metrics(kBounds, "1");
   for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 500; ++i) metrics.count_retry("endpoint-" + std::to_string(i));
+    for (int i = 0; i < 500; ++i) metrics.count_retry("regular", "endpoint-" + std::to_string(i));
   }
   const auto found = samples(metrics.exposition());
   for (int i = 0; i < 500; ++i) {
-    const std::string series =
-        R"(smg_worker_retries_total{worker_type="regular",endpoint="endpoint-)" +
-        std::to_string(i) + R"("})";
+    const std::string series = R"(smg_worker_retries_total{endpoint="endpoint-)" +
+                               std::to_string(i) + R"(",worker_type="regular"})";
     ASSERT_TRUE(found.contains(series)) << series;
     EXPECT_EQ(found.at(series), "2");
   }
@@ -251,10 +267,10 @@ TEST(Metrics, FamiliesGrowPastTheirFirstTable) {
 
 TEST(Metrics, LabelValuesAreEscaped) {
   Metrics metrics(kBounds, "1");
-  metrics.count_retry("a\"b\\c\nd");
+  metrics.count_retry("regular", "a\"b\\c\nd");
   EXPECT_TRUE(samples(metrics.exposition())
-                  .contains(R"(smg_worker_retries_total{worker_type="regular",)"
-                            R"(endpoint="a\"b\\c\nd"})"));
+                  .contains(R"(smg_worker_retries_total{endpoint="a\"b\\c\nd",)"
+                            R"(worker_type="regular"})"));
 }
 
 TEST(Metrics, HistogramsAreCumulativeWithTheChosenBounds) {
@@ -281,7 +297,7 @@ TEST(Metrics, ThreadsLoseNoEventWhileOthersScrape) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&metrics] {
       for (int i = 0; i < kRounds; ++i) {
-        metrics.count_retry("e" + std::to_string(i % kEndpoints));
+        metrics.count_retry("regular", "e" + std::to_string(i % kEndpoints));
         metrics.observe_ttft({"m", "chat", true}, 1s);
         metrics.http_request_began();
         metrics.http_request_ended();
@@ -292,8 +308,8 @@ TEST(Metrics, ThreadsLoseNoEventWhileOthersScrape) {
   for (auto& thread : threads) thread.join();
   const auto found = samples(metrics.exposition());
   for (int i = 0; i < kEndpoints; ++i) {
-    EXPECT_EQ(found.at(R"(smg_worker_retries_total{worker_type="regular",endpoint="e)" +
-                       std::to_string(i) + R"("})"),
+    EXPECT_EQ(found.at(R"(smg_worker_retries_total{endpoint="e)" + std::to_string(i) +
+                       R"(",worker_type="regular"})"),
               std::to_string(kThreads * kRounds / kEndpoints));
   }
   EXPECT_EQ(

@@ -150,13 +150,17 @@ TEST(BodyPath, TheLimitItselfIsBufferedAndOneByteMoreStreams) {
 
 TEST(BodyPath, OtherModesBufferEverything) {
   RouterState router;
-  router.mode = config::RouterMode::MultiModel;
-  for (const bool override : {false, true}) {
-    router.routing_key_override = override;
-    router.retries_enabled = !override;
-    for (const std::optional<std::uint64_t> length : {std::optional<std::uint64_t>{}, {1U << 30}}) {
-      EXPECT_EQ(decide_body_path(router, {.has_tokens_hint = true, .content_length = length}),
-                (BodyPathDecision{BodyPath::Buffered, ModelSelection}));
+  for (const auto mode : {config::RouterMode::MultiModel, config::RouterMode::PrefillDecode}) {
+    router.mode = mode;
+    const auto reason = mode == config::RouterMode::MultiModel ? ModelSelection : PrefillDecode;
+    for (const bool override : {false, true}) {
+      router.routing_key_override = override;
+      router.retries_enabled = !override;
+      for (const std::optional<std::uint64_t> length :
+           {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{1U << 30}}) {
+        EXPECT_EQ(decide_body_path(router, {.has_tokens_hint = true, .content_length = length}),
+                  (BodyPathDecision{BodyPath::Buffered, reason}));
+      }
     }
   }
 }
@@ -193,7 +197,8 @@ TEST(BodyPath, LabelsAreThoseOfThePage) {
                {RetryForfeited, "retry_forfeited"},
                {PureForward, "pure_forward"},
                {NoAvailableWorker, "no_available_worker"},
-               {ModelSelection, "model_selection"}};
+               {ModelSelection, "model_selection"},
+               {PrefillDecode, "pd"}};
   for (const auto& c : cases) EXPECT_EQ(name_of(c.reason), c.label);
   EXPECT_EQ(name_of(BodyPath::Buffered), "buffered");
   EXPECT_EQ(name_of(BodyPath::Streamed), "streamed");

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <smg/routing/selection.hpp>
+
+namespace smg::routing {
+
+/// The workers of a pool that may be chosen now.
+struct Candidates {
+  std::vector<Worker*> eligible;
+  /// Until the next load report of one that is left out for its load alone; none: nobody is.
+  std::optional<std::chrono::seconds> relief;
+};
+
+/// Those that are healthy, with a breaker that permits, and not overloaded by their own report.
+[[nodiscard]] Candidates find_candidates(std::span<Worker* const> workers, TimePoint now);
+
+/// Drops those in `avoid`, unless nobody else is left (ruling 16).
+void prefer_untried(std::vector<Worker*>& eligible, std::span<Worker* const> avoid);
+
+/// Lets the pool's policy choose until a breaker admits its choice; nullptr: none does. `request`
+/// has its pool and time.
+[[nodiscard]] std::unique_ptr<Selection> admit_one(const WorkerTable& table,
+                                                   std::vector<Worker*> eligible,
+                                                   const RoutingRequest& request);
+
+/// Whole seconds until the state of some worker can change: its breaker, or at its next health
+/// check.
+[[nodiscard]] int seconds_until_change(std::span<Worker* const> workers, TimePoint now);
+
+/// WorkersOverloaded, for a model by its canonical id.
+[[nodiscard]] GatewayError all_overloaded(const std::string& model, std::chrono::seconds relief);
+
+}  // namespace smg::routing
