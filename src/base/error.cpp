@@ -2,6 +2,43 @@
 
 namespace smg {
 
+namespace {
+
+/// The codes of the two workers that share a request (router modes, section 1c).
+const ErrorRow* pd_row(ErrorCode code) noexcept {
+  struct PdRow {
+    ErrorCode code;
+    ErrorRow row;
+  };
+  using enum ErrorCode;
+  constexpr std::string_view kBad = "validation_error";
+  constexpr std::string_view kBackend = "backend_error";
+  static constexpr PdRow kRows[] = {
+      {PrefillBadRequest, {400, "prefill_bad_request", Fault::Client, kBad}},
+      {PrefillNotFound, {404, "prefill_not_found", Fault::Client, "no_workers"}},
+      {PrefillInternalError, {500, "prefill_internal_error", Fault::Worker, kBackend}},
+      {PrefillBadGateway, {502, "prefill_bad_gateway", Fault::Worker, kBackend}},
+      {PrefillUnavailable, {503, "prefill_unavailable", Fault::Worker, kBackend}},
+      {PrefillError, {502, "prefill_error", Fault::Worker, kBackend}},
+      {PrefillUpstreamError, {502, "prefill_upstream_error", Fault::Worker, kBackend}},
+      {PrefillRequestFailed, {502, "prefill_request_failed", Fault::Worker, kBackend}},
+      {PrefillReadFailed, {502, "prefill_read_failed", Fault::Worker, kBackend}},
+      {DecodeBadRequest, {400, "decode_bad_request", Fault::Client, kBad}},
+      {DecodeNotFound, {404, "decode_not_found", Fault::Client, "no_workers"}},
+      {DecodeInternalError, {500, "decode_internal_error", Fault::Worker, kBackend}},
+      {DecodeBadGateway, {502, "decode_bad_gateway", Fault::Worker, kBackend}},
+      {DecodeUnavailable, {503, "decode_unavailable", Fault::Worker, kBackend}},
+      {DecodeError, {502, "decode_error", Fault::Worker, kBackend}},
+      {DecodeRequestFailed, {502, "decode_request_failed", Fault::Worker, kBackend}},
+  };
+  for (const PdRow& one : kRows) {
+    if (one.code == code) return &one.row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 const ErrorRow& row(ErrorCode code) noexcept {
   static constexpr ErrorRow kBadRequest{400, "", Fault::Client, "validation_error"};
   static constexpr ErrorRow kBodyStalled{408, "request_body_stalled", Fault::Client, "timeout"};
@@ -32,6 +69,7 @@ const ErrorRow& row(ErrorCode code) noexcept {
                                         "backend_error"};
   static constexpr ErrorRow kTooLarge{502, "upstream_response_too_large", Fault::Worker,
                                       "backend_error"};
+  static constexpr ErrorRow kUnsupported{501, "not_implemented", Fault::Gateway, "internal_error"};
   static constexpr ErrorRow kResources{503, "local_resources_exhausted", Fault::Gateway,
                                        "internal_error"};
   static constexpr ErrorRow kGone{499, "", Fault::Client, "client_disconnected"};
@@ -64,13 +102,16 @@ const ErrorRow& row(ErrorCode code) noexcept {
     case ErrorCode::UpstreamTimeout: return kTimeout;
     case ErrorCode::UpstreamBodyFailed: return kBodyFailed;
     case ErrorCode::UpstreamResponseTooLarge: return kTooLarge;
+    case ErrorCode::UnsupportedRoute: return kUnsupported;
     case ErrorCode::LocalResources: return kResources;
     case ErrorCode::NoTokenKeys: return kNoTokenKeys;
     case ErrorCode::ClientGone: return kGone;
     case ErrorCode::Aborted: return kAborted;
     case ErrorCode::Internal: return kInternal;
+    default: break;
   }
-  return kInternal;
+  const ErrorRow* const shared = pd_row(code);
+  return shared != nullptr ? *shared : kInternal;
 }
 
 }  // namespace smg

@@ -59,7 +59,7 @@ void bind_all(FlagSet& flags, Command& command, config::GatewayConfig& config) {
   bind_circuit_breaker(flags, config.circuit_breaker);
   bind_health(flags, config.health);
   bind_fleet(flags, config.fleet);
-  bind_modes(flags, config.modes);
+  bind_modes(flags, config.modes, config.routing.bucket);
   bind_sessions(flags, config.fleet, config.routing.sticky);
   bind_cache_aware(flags, config.cache_aware);
   bind_policies(flags, config.routing);

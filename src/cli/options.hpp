@@ -16,7 +16,7 @@ void bind_retry(FlagSet& flags, config::Retry& retry);
 void bind_circuit_breaker(FlagSet& flags, config::CircuitBreaker& breaker);
 void bind_health(FlagSet& flags, config::Health& health);
 void bind_fleet(FlagSet& flags, config::Fleet& fleet);
-void bind_modes(FlagSet& flags, config::Modes& modes);
+void bind_modes(FlagSet& flags, config::Modes& modes, config::Bucket& bucket);
 void bind_sessions(FlagSet& flags, config::Fleet& fleet, config::StickySessions& sticky);
 void bind_cache_aware(FlagSet& flags, config::CacheAware& cache);
 void bind_policies(FlagSet& flags, config::RoutingTuning& tuning);

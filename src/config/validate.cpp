@@ -246,7 +246,8 @@ void check_shared_urls(const Fleet& fleet, const Modes& modes, Findings& out) {
   for (const auto& url : modes.decode) check("--decode", url);
 }
 
-void check_modes(const Fleet& fleet, const Modes& modes, Findings& out) {
+void check_modes(const Fleet& fleet, const Modes& modes, std::size_t built_in_workers,
+                 Findings& out) {
   check_shared_urls(fleet, modes, out);
   constexpr std::string_view kSwitch = "Needs --pd-disaggregation";
   constexpr std::string_view kEitherSwitch = "Needs --pd-disaggregation or --enable-igw";
@@ -263,7 +264,11 @@ void check_modes(const Fleet& fleet, const Modes& modes, Findings& out) {
   if (!shares && !modes.decode_policy.empty()) {
     out.add("--decode-policy", modes.decode_policy, kEitherSwitch);
   }
-  if (modes.router() == RouterMode::PrefillDecode && !fleet.worker_urls.empty()) {
+  if (modes.router() != RouterMode::PrefillDecode) return;
+  if (built_in_workers > 0) {
+    out.add("--pd-disaggregation", "on", "The built-in workers do not share requests");
+  }
+  if (!fleet.worker_urls.empty()) {
     out.add("--worker-urls", without_user_info(fleet.worker_urls.front()),
             "Under --pd-disaggregation, workers are named by --prefill and --decode");
   }
@@ -435,7 +440,7 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_circuit_breaker(config.circuit_breaker, out);
   check_health(config.health, out);
   check_fleet(config.fleet, config.modes, built_in_workers, out);
-  check_modes(config.fleet, config.modes, out);
+  check_modes(config.fleet, config.modes, built_in_workers, out);
   out.positive("--bucket-adjust-interval-secs", config.routing.bucket.adjust_interval);
   check_admission(config.admission, out);
   check_access(config.access, out);

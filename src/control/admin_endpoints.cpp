@@ -49,6 +49,21 @@ std::optional<ControlError> wrong_media_type(const AdminRequest& request) {
   return ControlError{415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type must be application/json"};
 }
 
+/// Whether some request can be answered: by a whole worker, or by one of either role, as far as the
+/// mode asks them.
+bool can_serve(const Workers& workers, config::RouterMode mode) {
+  const auto has = [&](routing::WorkerRole role) {
+    return std::ranges::any_of(workers, [&](const routing::WorkerPtr& worker) {
+      return worker->healthy() && worker->facts().pd.role == role;
+    });
+  };
+  using routing::WorkerRole;
+  const bool whole = mode != config::RouterMode::PrefillDecode && has(WorkerRole::Regular);
+  const bool shared =
+      mode != config::RouterMode::Regular && has(WorkerRole::Prefill) && has(WorkerRole::Decode);
+  return whole || shared;
+}
+
 AdminResponse accepted(const ControlResult<WorkerRegistry::Accepted>& change,
                        std::string_view what) {
   if (!change) return refusal(change.error());
@@ -116,8 +131,15 @@ net::Task<AdminResponse> AdminEndpoints::call_workers(net::IoThread& thread, std
     response = co_await engine_metrics(scope, registry_.engines());
   } else if (!path.empty()) {
     const auto limit = std::min(kProxyLimit, config_.limits.max_payload_size);
-    response = co_await ask_one_worker(scope, registry_.workers(), std::move(request), limit,
-                                       [this] { registry_.metrics().count_send_retry(); });
+    auto workers = registry_.workers();
+    const bool pairs = config_.modes.router() == config::RouterMode::PrefillDecode;
+    if (pairs && path == "/health_generate") {
+      response = co_await ask_pair(scope, std::move(workers), std::move(request), limit);
+    } else {
+      if (pairs) keep_role(workers, routing::WorkerRole::Prefill);
+      response = co_await ask_one_worker(scope, std::move(workers), std::move(request), limit,
+                                         [this] { registry_.metrics().count_send_retry(); });
+    }
   } else {
     response.status = 404;
   }
@@ -131,7 +153,7 @@ AdminResponse AdminEndpoints::readiness() const {
       std::ranges::count_if(workers, [](const auto& worker) { return worker->healthy(); });
   const bool draining = draining_.load(std::memory_order_relaxed);
   JsonWriter json;
-  if (!draining && healthy > 0) {
+  if (!draining && can_serve(workers, config_.modes.router())) {
     json.begin_object().field("status", "ready").field("healthy_workers", healthy);
     json.field("total_workers", workers.size()).end_object();
     return json_response(200, json.take());

@@ -138,6 +138,36 @@ net::Task<AdminResponse> ask_one_worker(CancelScope& scope, Workers workers, Adm
       answer->status, std::move(answer->content_type), std::move(answer->body), {}, {}};
 }
 
+void keep_role(Workers& workers, routing::WorkerRole role) {
+  std::erase_if(workers, [&](const auto& worker) { return worker->facts().pd.role != role; });
+}
+
+net::Task<AdminResponse> ask_pair(CancelScope& scope, Workers workers, AdminRequest request,
+                                  std::size_t limit) {
+  std::string report;
+  bool all_well = true;
+  for (const auto role : {routing::WorkerRole::Prefill, routing::WorkerRole::Decode}) {
+    Workers of_role = workers;
+    keep_role(of_role, role);
+    const auto worker = next_healthy(of_role);
+    bool well = false;
+    if (worker) {
+      upstream::FetchRequest question;
+      question.target = request.path;
+      question.api_key = worker->facts().api_key;
+      question.authorization = request.authorization;
+      const Answer answer = co_await scope.fetch(worker->shared_pool(), std::move(question),
+                                                 worker->facts().request_timeout, limit);
+      well = is_good(answer);
+    }
+    all_well = all_well && well;
+    report.append(report.empty() ? "" : ", ").append(name_of(role)).append(" ");
+    report.append(worker ? engine_url(*worker) : "(no healthy worker)");
+    if (worker) report.append(well ? " OK" : " failed");
+  }
+  co_return text_response(all_well ? 200 : 503, std::move(report));
+}
+
 net::Task<AdminResponse> flush_caches(CancelScope& scope, Workers workers) {
   const auto answers =
       co_await ask_all(scope, workers, {"POST", "/flush_cache", kFlushTimeout, kFlushLimit});

@@ -14,6 +14,14 @@ using Workers = std::vector<routing::WorkerPtr>;
                                                       AdminRequest request, std::size_t limit,
                                                       std::function<void()> on_resend);
 
+/// Leaves the workers of one role.
+void keep_role(Workers& workers, routing::WorkerRole role);
+
+/// The same GET to one healthy worker of either role that shares requests. The answer says of both
+/// how they are: 200 if both answer 2xx, else 503, as text.
+[[nodiscard]] net::Task<AdminResponse> ask_pair(CancelScope& scope, Workers workers,
+                                                AdminRequest request, std::size_t limit);
+
 /// POST /flush_cache to every worker, unhealthy ones too; to an engine with several ranks once,
 /// and never twice.
 [[nodiscard]] net::Task<AdminResponse> flush_caches(CancelScope& scope, Workers workers);

@@ -1,60 +1,50 @@
 #include "relay/buffered_relay.hpp"
 
+#include <array>
 #include <exception>
 
+#include "relay/attempt_loop.hpp"
 #include "relay/body_collector.hpp"
+#include "relay/buffered_request.hpp"
+#include "relay/buffered_send.hpp"
+#include "relay/pd_relay.hpp"
 #include "relay/response_relay.hpp"
-#include "relay/routing_inputs.hpp"
-#include "relay/upload.hpp"
+#include "relay/target.hpp"
 #include <smg/relay/provider_profile.hpp>
-#include <smg/relay/request_body.hpp>
 #include <smg/relay/retry_rule.hpp>
 
 namespace smg::relay {
 namespace {
 
-/// From this size on a body is sent once and freed behind its upload: it cannot be resent at this
-/// layer (the page, "Early release" and "Resending Pre-Response Failures").
-constexpr std::uint64_t kOneShotBytes = 1024 * 1024;
-/// The answer to an attempt that will be repeated is read, to keep its connection, if it is this
-/// short.
-constexpr std::uint64_t kDiscardBytes = 64 * 1024;
-constexpr std::chrono::milliseconds kDiscardTime{50};
+constexpr std::array<std::string_view, 1> kTypes{name_of(routing::WorkerRole::Regular)};
 
-/// One buffered request and the attempts to get it answered.
-class BufferedRelay {
+/// The attempts of a request that one worker serves whole.
+class BufferedRelay final : public AttemptMaker, private SendObserver {
  public:
-  BufferedRelay(const Services& services, RequestContext& request, const FleetView& fleet)
-      : services_(services),
-        request_(request),
-        fleet_(fleet),
-        retries_(services.config.retry.enabled()) {}
+  BufferedRelay(BufferedRequest& request, const routing::ModelPool& pool)
+      : services_(request.services), request_(request), pool_(pool) {
+    if (request.model) edits_.model = *request.model;
+  }
 
-  net::Task<Result<>> run();
+  net::Task<Result<>> run() {
+    auto done = co_await attempt_until_done(services_, request_.context, *this, kTypes);
+    co_return done;
+  }
+
+  [[nodiscard]] net::Task<Result<Step>> attempt(bool last) override;
 
  private:
-  /// An attempt's end that another attempt may follow; any other end is the request's.
-  enum class Step : std::uint8_t { Answered, TryAgain };
-
-  Result<const routing::ModelPool*> find_pool(const BodyFields& fields) const;
-  net::Task<Result<>> attempt_until_done(const routing::ModelPool& pool);
-  net::Task<Result<Step>> attempt_once(const routing::ModelPool& pool, bool last);
-  net::Task<Result<Step>> dispatch(Attempt& attempt, bool last);
-  net::Task<Result<Step>> send_and_answer(Attempt& attempt, bool last, bool& resend);
+  net::Task<Result<Step>> send_and_answer(Attempt& attempt, bool last);
   net::Task<Result<Step>> answer(Attempt& attempt, const http::ResponseHead& head, bool last);
   net::Task<Result<>> answer_whole(Attempt& attempt, const http::ResponseHead& head);
-  net::Task<bool> back_off(std::uint32_t repetition);
   void edit_for(const routing::Worker& worker);
-  void body_sent();
+
+  void send_begins() override;
+  void all_sent() override;
 
   const Services& services_;
-  RequestContext& request_;
-  const FleetView& fleet_;
-  routing::WorkerTablePtr table_;  ///< as it is once the body is there
-  const bool retries_;
-  BodyBuffer body_;
-  std::optional<RoutingInputs> inputs_;
-  BodyFields fields_;
+  BufferedRequest& request_;
+  const routing::ModelPool& pool_;
   BodyEdits edits_;
   std::optional<EditedBody> edited_;
   std::uint64_t upstream_size_ = 0;
@@ -62,73 +52,9 @@ class BufferedRelay {
   std::vector<routing::Worker*> failed_;
 };
 
-net::Task<Result<>> BufferedRelay::run() {
-  auto collected = co_await collect_body(services_, request_);
-  if (!collected) co_return collected.error();
-  body_ = std::move(*collected);
-  auto fields = inspect_body(request_.route, body_);
-  if (!fields) co_return fields.error();
-  request_.streaming = fields->stream;
-
-  table_ = fleet_.on(request_.client.thread());
-  const auto found = find_pool(*fields);
-  if (found) request_.model = (*found)->model;
-  services_.metrics.count_router_request(request_.labels());
-  if (!found) {
-    const GatewayError& unknown = found.error();
-    services_.metrics.count_upstream_response(unknown.status(), row(unknown.code).wire_code);
-    co_return unknown;
-  }
-  const routing::ModelPool* const pool = *found;
-  const std::string_view model = fields->model ? std::string_view(*fields->model) : "";
-  // By the client's own name for the model: an alias keeps its own profile (the page).
-  request_.minimax = provider_profile_of(model) == ProviderProfile::MiniMax;
-  if (fields->model && model != pool->model) edits_.model = pool->model;
-  fields_ = std::move(*fields);  // `model` views what is gone now
-  inputs_.emplace(request_.client.head(), services_.config.fleet, *pool);
-  inputs_->add_body(request_.route, body_, fields_);
-  auto done = co_await attempt_until_done(*pool);
-  co_return done;
-}
-
-/// The workers of the model that the body names; of all, if it names none and need not.
-Result<const routing::ModelPool*> BufferedRelay::find_pool(const BodyFields& fields) const {
-  if (!fields.model && services_.config.modes.router() == config::RouterMode::MultiModel) {
-    return fail(ErrorCode::MissingModel,
-                std::string(facts(request_.route).path) +
-                    " requests must name a model: it chooses the workers under --enable-igw");
-  }
-  const std::string_view model = fields.model ? std::string_view(*fields.model) : "";
-  const bool names_nothing = fields.model && model.empty();
-  if (const auto* pool = names_nothing ? nullptr : table_->find(model)) return pool;
-  const std::string shown = fields.model ? *fields.model : "unknown";
-  return fail(ErrorCode::ModelNotFound, "No worker available for model '" + shown + "'");
-}
-
-net::Task<Result<>> BufferedRelay::attempt_until_done(const routing::ModelPool& pool) {
-  const auto endpoint = facts(request_.route).endpoint;
-  const std::uint32_t most = retries_ ? services_.config.retry.max_attempts : 1;
-  for (std::uint32_t number = 1;; ++number) {
-    const bool last = number >= most;
-    auto step = co_await attempt_once(pool, last);
-    if (step && *step == Step::Answered) co_return Result<>();
-    if (!step && (request_.client.head_written() || !is_retryable(step.error()))) {
-      co_return step.error();
-    }
-    if (last) {
-      services_.metrics.count_retries_exhausted("regular", endpoint);
-      co_return step.error();
-    }
-    const bool waited = co_await back_off(number);
-    if (!waited) co_return fail(ErrorCode::ClientGone);
-    services_.metrics.count_retry("regular", endpoint);
-  }
-}
-
-net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing::ModelPool& pool,
-                                                                   bool last) {
-  auto selected = routing::select_worker(*table_, pool, inputs_->request(), failed_,
-                                         std::chrono::steady_clock::now());
+net::Task<Result<Step>> BufferedRelay::attempt(bool last) {
+  auto selected = routing::select_worker(*request_.table, pool_, request_.inputs->request(),
+                                         failed_, std::chrono::steady_clock::now());
   if (!selected) {
     services_.metrics.count_upstream_response(selected.error().status(),
                                               row(selected.error().code).wire_code);
@@ -137,85 +63,50 @@ net::Task<Result<BufferedRelay::Step>> BufferedRelay::attempt_once(const routing
     }
     co_return selected.error();
   }
-  if (!retries_) inputs_->release_prompt();
-  services_.metrics.count_worker_selection("regular", request_.labels().model, pool.policy->name());
+  if (!request_.retries) request_.inputs->release_prompt();
+  services_.metrics.count_worker_selection(kTypes.front(), request_.context.labels().model,
+                                           pool_.policy->name());
   failed_.push_back(&(*selected)->worker());
-  Attempt attempt(services_, request_, std::move(*selected));
+  Attempt attempt(services_, request_.context, std::move(*selected));
   edit_for(attempt.worker());
-  auto step = co_await dispatch(attempt, last);
+  auto step = co_await send_and_answer(attempt, last);
+  if (!step && !request_.context.client.head_written()) attempt.settle(step.error());
   co_return step;
 }
 
-/// Sends the request, and once more, to the same worker, if that fails before the worker has said
-/// anything.
-net::Task<Result<BufferedRelay::Step>> BufferedRelay::dispatch(Attempt& attempt, bool last) {
-  bool resend = false;
-  auto step = co_await send_and_answer(attempt, last, resend);
-  if (resend) {
-    services_.metrics.count_send_retry();
-    step = co_await send_and_answer(attempt, last, resend);
-  }
-  if (!step && !request_.client.head_written()) attempt.settle(step.error());
-  co_return step;
-}
-
-net::Task<Result<BufferedRelay::Step>> BufferedRelay::send_and_answer(Attempt& attempt, bool last,
-                                                                      bool& resend) {
-  resend = false;
-  auto opened = co_await attempt.open();
-  const auto is_resendable = [&](const GatewayError& error) {
-    return error.code == ErrorCode::UpstreamConnect && !attempt.response_begun() &&
-           !attempt.was_cut() && upstream_size_ < kOneShotBytes;
-  };
-  if (!opened) {
-    resend = is_resendable(opened.error());
-    co_return opened.error();
-  }
-  if (!retries_) services_.metrics.add_released_bytes(std::exchange(to_be_released_, 0));
-  write_upstream_head(attempt, services_, http::BodyLength::known(upstream_size_), false);
-  BufferedUpload upload(attempt, [this] { body_sent(); });
-  upload.start(edited_->pieces());
+net::Task<Result<Step>> BufferedRelay::send_and_answer(Attempt& attempt, bool last) {
+  BufferedSend send(services_, attempt, *this);
   Result<Step> step = Step::Answered;
   std::exception_ptr failure;
   try {
-    auto head = co_await attempt.read_head();
+    auto head = co_await send.run(edited_->pieces(), upstream_size_);
     if (head) {
       step = co_await answer(attempt, **head, last);
     } else {
-      resend = is_resendable(head.error());
       step = head.error();
     }
   } catch (...) {
     failure = std::current_exception();
   }
   // The upload works on this frame: it ends before the frame does.
-  co_await upload.stop();
-  attempt.close_exchange();
+  co_await send.finish();
   if (failure) std::rethrow_exception(failure);
   co_return step;
 }
 
 /// Brings a response to the client, or drops it in favour of another attempt.
-net::Task<Result<BufferedRelay::Step>> BufferedRelay::answer(Attempt& attempt,
-                                                             const http::ResponseHead& head,
-                                                             bool last) {
+net::Task<Result<Step>> BufferedRelay::answer(Attempt& attempt, const http::ResponseHead& head,
+                                              bool last) {
   if (is_retryable(head.status)) {
-    if (last) {
-      services_.metrics.count_retries_exhausted("regular", facts(request_.route).endpoint);
-    } else {
+    if (!last) {
       attempt.settle(head.status);
-      const bool is_short =
-          head.length.kind == http::BodyLength::Kind::Known && head.length.bytes <= kDiscardBytes;
-      if (is_short) {
-        attempt.hurry(kDiscardTime);
-        auto discarded = co_await read_whole(services_, attempt, head);
-        static_cast<void>(discarded);
-      }
+      co_await discard_short(services_, attempt, head);
       co_return Step::TryAgain;
     }
+    count_exhausted(services_, request_.context, kTypes);
   }
   Result<> answered;
-  if (request_.streaming) {
+  if (request_.context.streaming) {
     answered = co_await relay_stream(services_, attempt, head, "text/event-stream");
   } else {
     answered = co_await answer_whole(attempt, head);
@@ -236,33 +127,73 @@ net::Task<Result<>> BufferedRelay::answer_whole(Attempt& attempt, const http::Re
 void BufferedRelay::edit_for(const routing::Worker& worker) {
   const auto& rank = worker.facts().rank;
   edits_.data_parallel_rank = rank ? std::optional(rank->rank) : std::nullopt;
-  edited_.emplace(body_.view(), fields_, edits_);
+  edited_.emplace(request_.body.view(), request_.fields, edits_);
   upstream_size_ = to_be_released_ = edited_->size();
 }
 
-/// Frees a large body behind its upload when nothing will ask for it again.
-void BufferedRelay::body_sent() {
-  if (retries_ || upstream_size_ < kOneShotBytes) return;
-  edited_.reset();
-  body_.release();
+void BufferedRelay::send_begins() {
+  if (!request_.retries) {
+    services_.metrics.add_released_bytes(std::exchange(to_be_released_, 0));
+  }
 }
 
-/// Waits before the next attempt. False: the client has left meanwhile.
-net::Task<bool> BufferedRelay::back_off(std::uint32_t repetition) {
-  const auto delay = backoff(services_.config.retry, repetition, random_draw());
-  services_.metrics.observe_retry_backoff(repetition, delay);
-  net::Gate wake(request_.client.thread().executor());
-  request_.client.on_gone([&wake] { wake.open(); });
-  if (!request_.client.gone()) co_await net::sleep_or_wake(request_.client.thread(), wake, delay);
-  request_.client.on_gone(nullptr);
-  co_return !request_.client.gone();
+/// Frees a large body behind its upload when nothing will ask for it again.
+void BufferedRelay::all_sent() {
+  if (request_.retries || upstream_size_ < kOneShotBytes) return;
+  edited_.reset();
+  request_.body.release();
+}
+
+/// Reads what the body says, and who may answer it.
+Result<Target> read_body(BufferedRequest& request, const FleetView& fleet) {
+  RequestContext& context = request.context;
+  auto fields = inspect_body(context.route, request.body);
+  if (!fields) return fields.error();
+  request.fields = std::move(*fields);
+  context.streaming = request.fields.stream;
+  request.table = fleet.on(request.thread());
+  const auto mode = request.services.config.modes.router();
+  auto target =
+      find_target(mode, *request.table, context.route, request.fields.model, random_draw());
+  context.shared = target ? target->pairs != nullptr : mode == config::RouterMode::PrefillDecode;
+  if (target) context.model = target->model();
+  request.services.metrics.count_router_request(context.labels());
+  if (!target) {
+    request.services.metrics.count_upstream_response(target.error().status(),
+                                                     row(target.error().code).wire_code);
+  }
+  return target;
+}
+
+/// Fills in what selection goes by, and how the model is to be named.
+void prepare(BufferedRequest& request, const Target& target) {
+  RequestContext& context = request.context;
+  const auto& model = request.fields.model;
+  // By the client's own name for the model: an alias keeps its own profile (the page).
+  context.minimax =
+      !context.shared && model && provider_profile_of(*model) == ProviderProfile::MiniMax;
+  if (model && *model != target.model()) request.model = target.model();
+  request.inputs.emplace(context.client.head(), request.services.config.fleet, target.model(),
+                         target.prompt_use());
+  request.inputs->add_body(context.route, request.body, request.fields);
 }
 
 }  // namespace
 
-net::Task<Result<>> run_buffered(const Services& services, RequestContext& request,
+net::Task<Result<>> run_buffered(const Services& services, RequestContext& context,
                                  const FleetView& fleet) {
-  BufferedRelay relay(services, request, fleet);
+  BufferedRequest request(services, context);
+  auto collected = co_await collect_body(services, context);
+  if (!collected) co_return collected.error();
+  request.body = std::move(*collected);
+  const auto target = read_body(request, fleet);
+  if (!target) co_return target.error();
+  prepare(request, *target);
+  if (target->pairs != nullptr) {
+    auto shared = co_await run_pairs(request, *target->pairs);
+    co_return shared;
+  }
+  BufferedRelay relay(request, *target->pool);
   auto done = co_await relay.run();
   co_return done;
 }

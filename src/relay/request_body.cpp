@@ -110,11 +110,21 @@ Result<BodyFields> inspect_document(InferenceRoute route, std::string_view body,
   return std::move(inspection.fields());
 }
 
-/// Takes the place of `where`, or of nothing if its length is 0.
-struct Splice {
-  ByteRange where;
-  std::string_view replacement;
-};
+std::vector<BodySplice> splices_of(const BodyFields& fields, const BodyEdits& edits) {
+  std::vector<BodySplice> splices;
+  if (edits.model && fields.model_value) {
+    splices.push_back({*fields.model_value, text::json_quoted(*edits.model)});
+  }
+  if (!edits.data_parallel_rank) return splices;
+  const std::string rank = std::to_string(*edits.data_parallel_rank);
+  for (const ByteRange& where : fields.rank_values) splices.push_back({where, rank});
+  if (fields.rank_values.empty()) {
+    const std::string key =
+        fields.empty_object ? R"("data_parallel_rank":)" : R"(,"data_parallel_rank":)";
+    splices.push_back({{fields.closing_brace, 0}, key + rank});
+  }
+  return splices;
+}
 
 }  // namespace
 
@@ -132,27 +142,17 @@ Result<BodyFields> inspect_body(InferenceRoute route, BodyBuffer& body) {
   return inspect_document(route, body.view(), document);
 }
 
-EditedBody::EditedBody(std::string_view body, const BodyFields& fields, const BodyEdits& edits) {
-  std::vector<Splice> splices;
-  splices.reserve(2);
-  if (edits.model && fields.model_value) {
-    model_ = text::json_quoted(*edits.model);
-    splices.push_back({*fields.model_value, model_});
-  }
-  if (edits.data_parallel_rank && fields.rank_values.empty()) {
-    rank_ = fields.empty_object ? R"("data_parallel_rank":)" : R"(,"data_parallel_rank":)";
-    rank_ += std::to_string(*edits.data_parallel_rank);
-    splices.push_back({{fields.closing_brace, 0}, rank_});
-  } else if (edits.data_parallel_rank) {
-    rank_ = std::to_string(*edits.data_parallel_rank);
-    for (const ByteRange& where : fields.rank_values) splices.push_back({where, rank_});
-  }
-  std::sort(splices.begin(), splices.end(),
-            [](const Splice& a, const Splice& b) { return a.where.offset < b.where.offset; });
+EditedBody::EditedBody(std::string_view body, const BodyFields& fields, const BodyEdits& edits)
+    : EditedBody(body, splices_of(fields, edits)) {}
 
-  pieces_.reserve(2 * splices.size() + 1);
+EditedBody::EditedBody(std::string_view body, std::vector<BodySplice> splices)
+    : splices_(std::move(splices)) {
+  std::sort(splices_.begin(), splices_.end(), [](const BodySplice& a, const BodySplice& b) {
+    return a.where.offset < b.where.offset;
+  });
+  pieces_.reserve(2 * splices_.size() + 1);
   std::size_t done = 0;
-  for (const Splice& splice : splices) {
+  for (const BodySplice& splice : splices_) {
     append(body.substr(done, splice.where.offset - done));
     append(splice.replacement);
     done = splice.where.offset + splice.where.length;

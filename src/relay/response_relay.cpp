@@ -1,5 +1,6 @@
 #include "relay/response_relay.hpp"
 
+#include "relay/merged_relay.hpp"
 #include "relay/resliced_relay.hpp"
 #include <smg/relay/header_rules.hpp>
 
@@ -10,6 +11,10 @@ namespace {
 constexpr std::size_t kChunkBytes = 64 * 1024;
 /// Pieces in which a whole response is handed over, so that little of it is ever copied.
 constexpr std::size_t kWholePieceBytes = 256 * 1024;
+/// The answer to an attempt that will be repeated is read, to keep its connection, if it is this
+/// short.
+constexpr std::uint64_t kDiscardBytes = 64 * 1024;
+constexpr std::chrono::milliseconds kDiscardTime{50};
 
 /// How a relayed body is framed for the client: as the worker framed it, by length or in chunks.
 http::BodyLength client_length(const http::ResponseHead& head) noexcept {
@@ -27,7 +32,7 @@ void announce_head(RequestContext& request, int status) {
   if (request.head_goes_out) request.head_goes_out(status);
 }
 
-/// Fields that speak of the worker's very bytes, and are wrong for a re-sliced body.
+/// Fields that speak of the worker's very bytes, and are wrong for a changed body.
 void drop_body_digests(http::Fields& fields) {
   std::erase_if(fields, [](const http::Field& field) {
     for (const std::string_view name : {"etag", "digest", "content-md5", "accept-ranges"}) {
@@ -69,7 +74,8 @@ bool is_event_stream(const http::ResponseHead& head) noexcept {
 
 net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
                                  const http::ResponseHead& head,
-                                 std::string_view default_content_type) {
+                                 std::string_view default_content_type,
+                                 pd::LogprobStream* merging) {
   RequestContext& request = attempt.request();
   auto& client = request.client;
   http::ClientResponse response{
@@ -79,15 +85,18 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
     response.fields.push_back({"content-type", default_content_type});
   }
   const bool resliced = is_resliced(request, head);
-  if (resliced) drop_body_digests(response.fields);
+  const bool changed = resliced || merging != nullptr;
+  if (changed) drop_body_digests(response.fields);
   announce_head(request, head.status);
   attempt.count_response(head.status);
-  client.write_head(response, resliced ? http::BodyLength::chunked() : client_length(head));
+  client.write_head(response, changed ? http::BodyLength::chunked() : client_length(head));
   if (!attempt.exchange().body_ready()) client.flush();
 
   Result<> relayed;
   if (resliced) {
     relayed = co_await relay_resliced(services, attempt);
+  } else if (merging != nullptr) {
+    relayed = co_await relay_merged(services, attempt, *merging);
   } else {
     relayed = co_await relay_verbatim(services, attempt);
   }
@@ -135,11 +144,13 @@ net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& atte
   co_return body;
 }
 
-net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head, BodyBuffer body) {
+net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head, BodyBuffer body,
+                               Content content) {
   RequestContext& request = attempt.request();
   auto& client = request.client;
-  const http::ClientResponse response{
+  http::ClientResponse response{
       head.status, client_fields(head, {attempt.worker().url(), request.request_id, request.cors})};
+  if (content == Content::Changed) drop_body_digests(response.fields);
   announce_head(request, head.status);
   const bool bodiless = head.length.kind == http::BodyLength::Kind::None;
   client.write_head(response,
@@ -155,6 +166,16 @@ net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
     if (!drained) co_return fail(ErrorCode::ClientGone);
   }
   co_return Result<>();
+}
+
+net::Task<> discard_short(const Services& services, Attempt& attempt,
+                          const http::ResponseHead& head) {
+  const bool is_short =
+      head.length.kind == http::BodyLength::Kind::Known && head.length.bytes <= kDiscardBytes;
+  if (!is_short) co_return;
+  attempt.hurry(kDiscardTime);
+  auto discarded = co_await read_whole(services, attempt, head);
+  static_cast<void>(discarded);
 }
 
 }  // namespace smg::relay

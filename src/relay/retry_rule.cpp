@@ -19,7 +19,7 @@ bool is_retryable(int status) noexcept {
 }
 
 bool is_retryable(const GatewayError& error) noexcept {
-  return row(error.code).fault == Fault::Worker;
+  return row(error.code).fault == Fault::Worker && is_retryable(error.status());
 }
 
 Outcome outcome_of(int status) noexcept {

@@ -37,11 +37,29 @@ enum class ErrorCode : std::uint8_t {
   UpstreamTimeout,           ///< no response in time
   UpstreamBodyFailed,        ///< the response broke off while it was read whole
   UpstreamResponseTooLarge,  ///< the response is larger than --max-payload-size
+  // A worker's fault, where two share a request.
+  PrefillBadRequest,
+  PrefillNotFound,
+  PrefillInternalError,
+  PrefillBadGateway,
+  PrefillUnavailable,
+  PrefillError,          ///< any other status of a prefill worker, kept as it is
+  PrefillUpstreamError,  ///< any status of a prefill worker of vLLM, kept as it is
+  PrefillRequestFailed,  ///< no response of the prefill worker
+  PrefillReadFailed,     ///< its response broke off
+  DecodeBadRequest,
+  DecodeNotFound,
+  DecodeInternalError,
+  DecodeBadGateway,
+  DecodeUnavailable,
+  DecodeError,          ///< any other status of a decode worker, kept as it is
+  DecodeRequestFailed,  ///< no response of the decode worker
   // Ours.
-  LocalResources,  ///< out of descriptors or ports; never charged to a worker
-  NoTokenKeys,     ///< a token cannot be judged: its issuer's keys cannot be had
-  ClientGone,      ///< nobody is left to answer
-  Aborted,         ///< cut off by shutdown
+  UnsupportedRoute,  ///< a route that the mode cannot serve
+  LocalResources,    ///< out of descriptors or ports; never charged to a worker
+  NoTokenKeys,       ///< a token cannot be judged: its issuer's keys cannot be had
+  ClientGone,        ///< nobody is left to answer
+  Aborted,           ///< cut off by shutdown
   Internal,
 };
 

@@ -58,12 +58,20 @@ struct BodyEdits {
   std::optional<std::uint32_t> data_parallel_rank;
 };
 
+/// What takes the place of a part of a body; is inserted, if that part is empty.
+struct BodySplice {
+  ByteRange where;
+  std::string replacement;
+};
+
 /// A body with its edits, as pieces to be written one after the other. They view into the body,
 /// which must outlive this object, and into the replacements that this object owns.
 class EditedBody {
  public:
   /// `fields` must be what inspect_body() found in `body`.
   EditedBody(std::string_view body, const BodyFields& fields, const BodyEdits& edits);
+  /// Any splices that do not overlap, at different places.
+  EditedBody(std::string_view body, std::vector<BodySplice> splices);
   EditedBody(const EditedBody&) = delete;  // the pieces point into it
   EditedBody& operator=(const EditedBody&) = delete;
   ~EditedBody() = default;
@@ -76,8 +84,7 @@ class EditedBody {
  private:
   void append(std::string_view piece);
 
-  std::string model_;
-  std::string rank_;
+  std::vector<BodySplice> splices_;
   std::vector<std::string_view> pieces_;
   std::uint64_t size_ = 0;
 };

@@ -13,7 +13,8 @@ namespace smg::relay {
 /// Whether a worker's answer of this status may be asked for again: 408, 429, 500, 502, 503, 504.
 [[nodiscard]] bool is_retryable(int status) noexcept;
 
-/// Whether an attempt that ended in this error may be made again: whatever is the worker's fault.
+/// Whether an attempt that ended in this error may be made again: what is the worker's fault, with
+/// a status of those above.
 [[nodiscard]] bool is_retryable(const GatewayError& error) noexcept;
 
 /// What a status tells a circuit breaker (ruling 19): 408 and 5xx are failures, those that speak of

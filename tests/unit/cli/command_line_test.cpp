@@ -221,6 +221,55 @@ TEST_F(CommandLine, SetsSessions) {
   expect_settings(kCases);
 }
 
+TEST_F(CommandLine, SetsModes) {
+  using config::PrefillUrl;
+  using Prefills = std::vector<PrefillUrl>;
+  const auto prefill = [](Prefills expected) {
+    return [expected = std::move(expected)](auto& c) { return c.modes.prefill == expected; };
+  };
+  const auto with_switch = [](Arguments arguments) {
+    arguments.insert(arguments.begin(), "--pd-disaggregation");
+    return arguments;
+  };
+  const Setting kCases[] = {
+      {{}, [](auto& c) { return c.modes.router() == config::RouterMode::Regular; }},
+      {{"--enable-igw"},
+       [](auto& c) { return c.modes.router() == config::RouterMode::MultiModel; }},
+      {{"--pd-disaggregation"},
+       [](auto& c) { return c.modes.router() == config::RouterMode::PrefillDecode; }},
+      {with_switch({"--prefill", "http://A:1/", "9001"}), prefill({{"http://a:1", 9001}})},
+      {with_switch({"--prefill", "http://a", "none", "--prefill", "http://b"}),
+       prefill({{"http://a", std::nullopt}, {"http://b", std::nullopt}})},
+      {with_switch({"--prefill", "http://a", "1", "--prefill", "http://b", "NONE", "--prefill",
+                    "http://c", "3", "--prefill", "http://a", "1"}),
+       prefill({{"http://a", 1}, {"http://b", std::nullopt}, {"http://c", 3}})},
+      {with_switch({"--decode", "http://a", "--decode", "http://b", "http://a/"}),
+       [](auto& c) { return c.modes.decode == Arguments{"http://a", "http://b"}; }},
+      {with_switch({"--prefill-policy", "bucket", "--decode-policy", "random"}),
+       [](auto& c) {
+         return c.modes.prefill_policy == "bucket" && c.modes.decode_policy == "random";
+       }},
+      {{"--bucket-adjust-interval-secs", "9"},
+       [](auto& c) { return c.routing.bucket.adjust_interval == Seconds{9}; }},
+  };
+  expect_settings(kCases);
+}
+
+TEST_F(CommandLine, RefusesPortsWithoutAPrefillWorker) {
+  const Arguments kCases[] = {{"9001"},
+                              {"none"},
+                              {"http://a", "1", "2"},
+                              {"http://a", "none", "2"},
+                              {"http://a", "0"},
+                              {"http://a", "65536"}};
+  for (auto arguments : kCases) {
+    arguments.insert(arguments.begin(), {"--pd-disaggregation", "--prefill"});
+    const auto parsed = parse_launch(arguments);
+    EXPECT_EQ(parsed.outcome.exit_code, 1) << joined(arguments);
+    EXPECT_TRUE(contains(parsed.err, "Configuration error: --prefill: ")) << parsed.err;
+  }
+}
+
 TEST_F(CommandLine, SetsTheTuningOfPolicies) {
   const Setting kCases[] = {
       {{"--prefix-token-count", "8"},
@@ -431,8 +480,9 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
       {"--enable-trace"},
       {"--otlp-traces-endpoint", "h:1"},
-      {"--pd-disaggregation"},
-      {"--prefill", "http://a", "1"},
+      {"--epd-disaggregation"},
+      {"--encode", "http://a"},
+      {"--pd-admission-wait-secs", "1"},
       {"--service-discovery"},
       {"--enable-wasm"},
       {"--mcp-config-path", "f"},

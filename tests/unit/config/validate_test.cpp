@@ -356,6 +356,10 @@ TEST(Validate, CountsBuiltInWorkers) {
   EXPECT_TRUE(validate(config, 1).empty());
   config.modes.multi_model = true;
   EXPECT_TRUE(validate(config).empty()) << "workers come later";
+  config = {};
+  config.modes.prefill_decode = true;
+  EXPECT_TRUE(validate(config).empty());
+  EXPECT_EQ(validate(config, 2).size(), 1U) << "they would get no requests";
 }
 
 TEST(Validate, NamesAllProblemsAtOnceInTheOrderOfHelp) {

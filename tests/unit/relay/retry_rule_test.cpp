@@ -29,14 +29,23 @@ TEST(RetryRule, WhatAStatusTellsABreaker) {
 
 TEST(RetryRule, OnlyAWorkersFaultIsRetriedAndHeldAgainstIt) {
   using enum ErrorCode;
-  const std::set<ErrorCode> of_workers = {UpstreamConnect, UpstreamTimeout, UpstreamBodyFailed,
-                                          UpstreamResponseTooLarge};
+  const std::set<ErrorCode> of_workers = {
+      UpstreamConnect,      UpstreamTimeout,      UpstreamBodyFailed, UpstreamResponseTooLarge,
+      PrefillInternalError, PrefillBadGateway,    PrefillUnavailable, PrefillError,
+      PrefillUpstreamError, PrefillRequestFailed, PrefillReadFailed,  DecodeInternalError,
+      DecodeBadGateway,     DecodeUnavailable,    DecodeError,        DecodeRequestFailed};
   for (int i = 0; i <= static_cast<int>(Internal); ++i) {
     const auto code = static_cast<ErrorCode>(i);
     const GatewayError error{code, ""};
     EXPECT_EQ(is_retryable(error), of_workers.contains(code)) << i;
     EXPECT_EQ(outcome_of(error), of_workers.contains(code) ? Outcome::Failure : Outcome::None) << i;
   }
+}
+
+TEST(RetryRule, AStatusThatIsKeptDecides) {
+  EXPECT_TRUE(is_retryable(GatewayError{ErrorCode::DecodeError, "", 429}));
+  EXPECT_FALSE(is_retryable(GatewayError{ErrorCode::DecodeError, "", 501}));
+  EXPECT_FALSE(is_retryable(GatewayError{ErrorCode::PrefillUpstreamError, "", 400}));
 }
 
 config::Retry settings(double multiplier, double jitter) {
