@@ -102,23 +102,6 @@ struct Admission {
   std::uint64_t rate_limit_tokens_per_second = 0;  ///< --rate-limit-tokens-per-second; 0: off
 };
 
-/// Tuning of the policy cache_aware. Checked only while that policy is chosen.
-struct CacheAware {
-  double match_threshold = 0.3;                 ///< --cache-threshold, 0 to 1
-  std::uint64_t balance_abs_threshold = 64;     ///< --balance-abs-threshold
-  double balance_rel_threshold = 1.5;           ///< --balance-rel-threshold, at least 1
-  double balance_token_usage_threshold = 1.0;   ///< --balance-token-usage-threshold; 1: off
-  double overload_token_usage_threshold = 1.0;  ///< --overload-token-usage-threshold; 1: off
-  double overlap_decay = 0.0;                   ///< --overlap-decay
-  double selection_temperature = 0.0;           ///< --selection-temperature
-  Seconds eviction_interval{60};                ///< --eviction-interval-secs
-  std::uint64_t max_tree_size = 67108864;       ///< --max-tree-size, characters for each model
-  std::uint64_t block_size = 16;                ///< --block-size, tokens
-  std::vector<std::uint64_t> boundaries;        ///< --cache-boundaries, tokens, ascending
-  std::string index = "tree";                   ///< --cache-index, tree or hash
-  Seconds ttl{180};                             ///< --cache-ttl-secs
-};
-
 enum class LogLevel : std::uint8_t { Debug, Info, Warn, Error };
 
 struct Observability {
