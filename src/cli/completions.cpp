@@ -74,6 +74,7 @@ void write_bash_values(const std::vector<FlagFacts>& flags, std::string_view com
     if (!flag.choices.empty()) values = "-W " + quoted(joined(flag.choices, " "));
     if (values.empty()) continue;
     std::vector<std::string> patterns;
+    patterns.reserve(flag.names.size());
     for (const auto& name : flag.names)
       patterns.push_back(std::string(command) + "' " + name + "'");
     out << "    " << joined(patterns, " | ") << ") _smg_offer " << values << " ;;\n";
