@@ -7,12 +7,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+import pytest
+
 from binary import *
 
 CHAT = "/v1/chat/completions"
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
 BODYS = BODY[:-1] + b',"stream":true}'
+# The two ways of a body. A second attempt is what makes the first way the buffered one; it comes at once.
+BUFFERED = ("--retry-max-retries", "2", "--retry-initial-backoff-ms", "1", "--retry-max-backoff-ms", "1")
 STREAMED = ("--disable-retries",)
+PATHS = pytest.mark.parametrize("path", [BUFFERED, STREAMED], ids=["buffered", "streamed"])
+WIRES = pytest.mark.parametrize("http2", [False, True], ids=["h1", "h2"])
 SSE = [("Content-Type", "text/event-stream")]
 DONE = b"data: [DONE]\n\n"
 MIB = 1 << 20
@@ -132,7 +138,7 @@ class Scene:
     async def post(self, body: bytes = BODY, path: str = CHAT, **options) -> Response:
         """A request whose body a worker may see."""
         self.sent.add(body)
-        return await self.g.post(path, body=body, **options)
+        return await asyncio.wait_for(self.g.post(path, body=body, **options), 15)
 
     @contextlib.asynccontextmanager
     async def open(self, body: bytes = BODY, path: str = CHAT, headers: list[tuple[str, str]] = ()):
@@ -222,7 +228,8 @@ def reply(status: int = 200, body: bytes = b'{"a":1}', content_type: str = "appl
 
 
 def raw(*parts: bytes | float, close: bool = True) -> Handler:
-    """A worker that answers with exactly these bytes, pausing at numbers. HTTP/1.1 only."""
+    """A worker that answers with exactly these bytes, pausing at numbers; `close` or not, and read the next
+    request. HTTP/1.1 only."""
     async def handler(ex: Exchange) -> None:
         await ex.read_body()
         for part in parts:
@@ -230,8 +237,6 @@ def raw(*parts: bytes | float, close: bool = True) -> Handler:
         if close:
             ex.closed, ex.reusable = True, False
             ex.writer.close()
-        else:
-            await ex.gone()
     return handler
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from scenario import *
 
-PATHS = pytest.mark.parametrize("path", [(), STREAMED], ids=["buffered", "streamed"])
 RESENDS = "smg_router_upstream_send_retries_total"
 
 
