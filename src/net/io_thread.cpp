@@ -91,7 +91,7 @@ Task<> sleep_or_wake(IoThread& thread, Gate& gate, Duration duration) {
   co_await gate.wait();
 }
 
-IoThreads::IoThreads(unsigned count) {
+IoThreads::IoThreads(unsigned count, std::string name) : name_(std::move(name)) {
   for (unsigned i = 0; i < count; ++i) loops_.push_back(std::make_unique<IoThread>(i));
 }
 
@@ -102,7 +102,7 @@ IoThreads::~IoThreads() {
 void IoThreads::start() {
   for (auto& loop : loops_) {
     threads_.push_back(
-        start_thread("smg-io-" + std::to_string(loop->index()), [&loop = *loop] { loop.run(); }));
+        start_thread(name_ + std::to_string(loop->index()), [&loop = *loop] { loop.run(); }));
   }
 }
 

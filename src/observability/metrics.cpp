@@ -201,6 +201,13 @@ struct Metrics::Families {
                                         "Requests shed since all workers reported overload.",
                                         {"stage"}}};
 
+  SeriesFamily<Counter> spans_exported{
+      *registry,
+      {"smg_trace_spans_exported_total", "Spans of traces that the collector has taken."}};
+  SeriesFamily<Counter> spans_dropped{
+      *registry,
+      {"smg_trace_spans_dropped_total", "Spans of traces that were lost, by reason.", {"reason"}}};
+
   SeriesFamily<Gauge> build_info{
       *registry, {"smg_build_info", "Always 1; the version is a label.", {"version"}}};
   SeriesFamily<Gauge> resident{
@@ -398,6 +405,14 @@ void Metrics::set_workers_overloaded(std::string_view model, std::uint64_t worke
 
 void Metrics::count_overload_shed(std::string_view stage) {
   families_->overload_sheds.at({stage}).Increment();
+}
+
+void Metrics::count_spans_exported(std::uint64_t spans) {
+  families_->spans_exported.at({}).Increment(static_cast<double>(spans));
+}
+
+void Metrics::count_spans_dropped(std::string_view reason, std::uint64_t spans) {
+  families_->spans_dropped.at({reason}).Increment(static_cast<double>(spans));
 }
 
 std::unique_ptr<WorkerSeries> Metrics::open_worker_series(std::string_view url) {

@@ -9,6 +9,7 @@
 #include <smg/config/access.hpp>
 #include <smg/config/router_mode.hpp>
 #include <smg/config/routing_tuning.hpp>
+#include <smg/config/tracing.hpp>
 
 /// The gateway's settings: plain structs, one per concern, constant after start. Defaults are
 /// written here and nowhere else. The flag of a field is named behind it.
@@ -132,6 +133,7 @@ struct GatewayConfig {
   LoadMonitor load_monitor;
   WorkerOverload worker_overload;
   Observability observability;
+  Tracing tracing;
 };
 
 }  // namespace smg::config

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -78,7 +79,8 @@ class IoThread {
 /// The threads of the process, started together and joined together.
 class IoThreads {
  public:
-  explicit IoThreads(unsigned count);
+  /// `name` and a number are what the system calls each of them.
+  explicit IoThreads(unsigned count, std::string name = "smg-io-");
   ~IoThreads();
 
   void start();
@@ -92,6 +94,7 @@ class IoThreads {
   void post_to_all(const std::function<void(IoThread&)>& work);
 
  private:
+  const std::string name_;
   std::vector<std::unique_ptr<IoThread>> loops_;
   std::vector<std::thread> threads_;
 };

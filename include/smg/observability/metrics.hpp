@@ -130,6 +130,10 @@ class Metrics {
   void count_kv_transfer(std::string_view mode);
   /// smg_pd_kv_transfer_failures_total: the prefill worker handed nothing over.
   void count_kv_transfer_failure();
+  /// smg_trace_spans_exported_total; smg_trace_spans_dropped_total by `reason`: queue_full,
+  /// unreachable, rejected or shutdown.
+  void count_spans_exported(std::uint64_t spans);
+  void count_spans_dropped(std::string_view reason, std::uint64_t spans);
 
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
