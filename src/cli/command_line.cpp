@@ -66,6 +66,7 @@ void bind_all(FlagSet& flags, Command& command, config::GatewayConfig& config) {
   bind_load_monitor(flags, config.load_monitor, config.worker_overload);
   bind_access(flags, config.access);
   bind_observability(flags, config.observability);
+  bind_tracing(flags, config.tracing);
   bind_accepted(flags);
   bind_unsupported(flags);
 }

@@ -24,6 +24,7 @@ void bind_load_monitor(FlagSet& flags, config::LoadMonitor& monitor,
                        config::WorkerOverload& overload);
 void bind_access(FlagSet& flags, config::Access& access);
 void bind_observability(FlagSet& flags, config::Observability& observability);
+void bind_tracing(FlagSet& flags, config::Tracing& tracing);
 
 /// Flags of other modes of operation that change nothing when bytes are only passed on.
 void bind_accepted(FlagSet& flags);

@@ -59,4 +59,12 @@ void bind_observability(FlagSet& flags, config::Observability& observability) {
              }});
 }
 
+void bind_tracing(FlagSet& flags, config::Tracing& tracing) {
+  flags.group("Traces");
+  flags.toggle({"--enable-trace", "", "export OpenTelemetry traces of requests"}, tracing.enabled);
+  flags.text(
+      {"--otlp-traces-endpoint", "HOST:PORT", "collector that takes OTLP over HTTP (not gRPC)"},
+      tracing.otlp_endpoint);
+}
+
 }  // namespace smg::cli

@@ -9,9 +9,6 @@ namespace {
 // The one place that says what this version does not do. A flag that is bound to a setting as well
 // becomes supported when its row goes; the others also need a binding in one of options_*.cpp.
 constexpr auto kRefusedFlags = std::to_array<RefusedFlag>({
-    // Tracing.
-    {"--enable-trace", "", "", "export traces"},
-    {"--otlp-traces-endpoint", "HOST:PORT", "localhost:4317", "where traces are sent"},
     // Other modes.
     {"--dp-minimum-tokens-scheduler", "", "", "choose the rank with the fewest tokens"},
     {"--enable-rl", "", "", "control of training rollouts"},

@@ -11,6 +11,7 @@
 #include <smg/base/text.hpp>
 #include <smg/config/ip_literal.hpp>
 #include <smg/config/issuer_url.hpp>
+#include <smg/config/otlp_endpoint.hpp>
 #include <smg/config/validate.hpp>
 #include <smg/config/worker_url.hpp>
 
@@ -405,6 +406,15 @@ void check_observability(const Observability& observability, Findings& out) {
   check_buckets(observability.duration_buckets, out);
 }
 
+void check_tracing(const Tracing& tracing, Findings& out) {
+  if (!tracing.enabled) return;
+  const auto endpoint = parse_otlp_endpoint(tracing.otlp_endpoint);
+  if (!endpoint) {
+    out.add("--otlp-traces-endpoint", without_user_info(tracing.otlp_endpoint),
+            endpoint.error().message);
+  }
+}
+
 bool is_wildcard(std::string_view host) {
   return host == "0.0.0.0" || host == "::";
 }
@@ -457,6 +467,7 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   out.positive("--load-monitor-interval", config.load_monitor.interval);
   check_worker_overload(config.worker_overload, out);
   check_observability(config.observability, out);
+  check_tracing(config.tracing, out);
   check_ports(config, out);
   return out.take();
 }

@@ -10,6 +10,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// How long the last traces may take on their way, of the grace period.
+constexpr milliseconds kTracePatience{1000};
+
 unsigned thread_count(unsigned configured) {
   return configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency());
 }
@@ -26,10 +29,11 @@ Gateway::Gateway(const config::GatewayConfig& config)
       registry_(config, metrics_, threads_, pools_, fleet_),
       admin_(config, registry_),
       tokens_(config, threads_, pools_),
+      traces_(config.tracing, pools_, metrics_),
       relay_(config, metrics_, fleet_),
       admission_(config.admission, threads_, metrics_),
       ages_(threads_),
-      lifecycle_(config, metrics_, admission_, ages_, relay_, admin_, tokens_),
+      lifecycle_(config, metrics_, admission_, ages_, relay_, admin_, tokens_, traces_),
       server_(threads_, config.listen, lifecycle_),
       ops_(config, metrics_, threads_, admin_, [this] {
         registry_.show_metrics();
@@ -47,6 +51,7 @@ void Gateway::start() {
   ops_.start();
   registry_.start();
   tokens_.start();
+  traces_.start();
   observability::log_info("listening", {{"host", config_.listen.host},
                                         {"port", static_cast<std::uint64_t>(server_.port())},
                                         {"io_threads", static_cast<std::uint64_t>(threads_.size())},
@@ -77,6 +82,11 @@ void Gateway::shut_down(const std::function<bool()>& hurry) {
   if (!idle) observability::log_warn("the grace period is over, cutting off what still runs", {});
   server_.abort_all();
   stop_workers();
+  if (!hurry()) {
+    traces_.stop(
+        std::clamp(std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()),
+                   milliseconds(0), kTracePatience));
+  }
   ops_.stop();
 }
 

@@ -40,6 +40,7 @@ class Gateway {
   control::WorkerRegistry registry_;
   control::AdminEndpoints admin_;
   control::TokenAuthority tokens_;
+  control::TraceExporter traces_;
   relay::InferenceRelay relay_;
   Admission admission_;
   InflightAges ages_;

@@ -1,5 +1,6 @@
 #include "gateway/request_lifecycle.hpp"
 
+#include "gateway/request_tracing.hpp"
 #include <smg/base/body_buffer.hpp>
 #include <smg/observability/access_log.hpp>
 #include <smg/observability/audit_log.hpp>
@@ -68,6 +69,7 @@ struct RequestLifecycle::Request {
   std::string worker_url{};
   bool streamed = false;
   AdmissionPermit permit{};
+  observability::RequestTracePtr trace{};  ///< null: the request is not traced
 };
 
 std::string request_id_of(const http::RequestHead& head,
@@ -134,6 +136,7 @@ void RequestLifecycle::head_goes_out(Request& request, int status) {
 }
 
 void RequestLifecycle::fail_internally(Request& request) {
+  if (request.trace) request.trace->outcome.fail_with(ErrorCode::Internal);
   if (request.client.head_written()) {
     request.client.abort();
   } else if (!request.client.gone()) {
@@ -154,6 +157,7 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
     request.is_probe = admin->is_probe;
   }
   if (answer_preflight(request)) co_return;
+  if (traces_.enabled()) begin_trace(request);
   control::Verdict verdict = guard_.check(head);
   if (verdict.wants_token_check) verdict = co_await judge_token(request);
   if (!is_admitted(request, verdict)) co_return;
@@ -262,6 +266,7 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
                                 .started = request.started};
   context.cors = request.cors;
   context.hides_credential = request.hides_credential;
+  context.trace = request.trace.get();
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
   // A client that has its answer may come with the next request before this one has wound up here.
   context.about_to_complete = [&request] { request.permit.give_back(); };
@@ -270,6 +275,7 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
   request.streamed = context.path == relay::BodyPath::Streamed;
   std::optional<GatewayError> error;
   if (!done) error = done.error();
+  if (request.trace) trace_relay(*request.trace, context, error);
   record_inference(request, context, error ? &*error : nullptr);
   if (error && !request.client.head_written() && !request.client.gone() &&
       error->code != ErrorCode::Aborted) {
@@ -331,7 +337,29 @@ net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRo
   }
 }
 
-void RequestLifecycle::finish(const Request& request) {
+/// Probes are not traced, nor what is on no route.
+void RequestLifecycle::begin_trace(Request& request) {
+  if (request.path_template.empty() || request.is_probe) return;
+  const auto& head = request.client.head();
+  request.trace = start_trace(head, request.started);
+  request.trace->method = http::name(head.method);
+  request.trace->route = request.path_template;
+  request.trace->scheme = config_.listen.tls_cert_path.empty() ? "http" : "https";
+  request.trace->request_id = request.id;
+}
+
+void RequestLifecycle::end_trace(Request& request) noexcept {
+  auto& trace = *request.trace;
+  trace.ended = Clock::now();
+  trace.bytes_received = request.client.bytes_received();
+  trace.bytes_sent = request.client.bytes_sent();
+  trace.outcome.status = request.status;
+  if (trace.outcome.error.empty()) trace.outcome.error = request.error_code;
+  if (trace.context.sampled()) traces_.submit(std::move(request.trace));
+}
+
+void RequestLifecycle::finish(Request& request) {
+  if (request.trace) end_trace(request);
   const auto& head = request.client.head();
   if (!observability::log_enabled(observability::access_level(request.status, request.is_probe))) {
     return;

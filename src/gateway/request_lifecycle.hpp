@@ -6,6 +6,7 @@
 #include <smg/control/access_guard.hpp>
 #include <smg/control/admin_endpoints.hpp>
 #include <smg/control/token_authority.hpp>
+#include <smg/control/trace_exporter.hpp>
 #include <smg/relay/inference_relay.hpp>
 
 namespace smg::gateway {
@@ -16,7 +17,8 @@ class RequestLifecycle final : public http::RequestHandler {
  public:
   RequestLifecycle(const config::GatewayConfig& config, observability::Metrics& metrics,
                    Admission& admission, InflightAges& ages, relay::InferenceRelay& relay,
-                   control::AdminEndpoints& admin, control::TokenAuthority& tokens)
+                   control::AdminEndpoints& admin, control::TokenAuthority& tokens,
+                   control::TraceExporter& traces)
       : config_(config),
         metrics_(metrics),
         admission_(admission),
@@ -25,6 +27,7 @@ class RequestLifecycle final : public http::RequestHandler {
         admin_(admin),
         guard_(config.access),
         tokens_(tokens),
+        traces_(traces),
         cors_(config.access.cors_allowed_origins) {}
 
   [[nodiscard]] net::Task<> handle(http::ClientExchange& client) override;
@@ -47,7 +50,9 @@ class RequestLifecycle final : public http::RequestHandler {
   void answer(Request& request, const PlainResponse& response, const http::Fields& further = {});
   void head_goes_out(Request& request, int status);
   void fail_internally(Request& request);
-  void finish(const Request& request);
+  void finish(Request& request);
+  void begin_trace(Request& request);
+  void end_trace(Request& request) noexcept;
 
   const config::GatewayConfig& config_;
   observability::Metrics& metrics_;
@@ -57,6 +62,7 @@ class RequestLifecycle final : public http::RequestHandler {
   control::AdminEndpoints& admin_;
   control::AccessGuard guard_;
   control::TokenAuthority& tokens_;
+  control::TraceExporter& traces_;
   relay::CorsPolicy cors_;
 };
 

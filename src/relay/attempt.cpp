@@ -11,6 +11,8 @@ Attempt::Attempt(const Services& services, RequestContext& request,
       request_(request),
       selection_(std::move(selection)),
       watch_(watch),
+      trace_(request.trace, worker().url(), worker().pool().origin().host,
+             worker().pool().origin().port),
       deadline_(request.client.thread().deadlines(), [this] {
         cut(fail(ErrorCode::UpstreamTimeout, "The worker did not answer in time"));
       }) {
@@ -69,6 +71,7 @@ void Attempt::settle_completed(int status) {
 }
 
 void Attempt::count_response(int status) {
+  trace_.responded(status);
   services_.metrics.count_upstream_response(status, "");
   if (status >= 500) count_worker_error();
 }
@@ -85,6 +88,7 @@ void Attempt::settle(const GatewayError& error) {
 }
 
 void Attempt::settle_broken(const GatewayError& error) {
+  trace_.failed(error.code);
   if (row(error.code).fault == Fault::Worker) count_worker_error();
   selection_->settle(outcome_of(error));
 }
@@ -93,9 +97,14 @@ void write_upstream_head(Attempt& attempt, const Services& services, http::BodyL
                          bool keep_content_encoding) {
   const auto& facts = attempt.worker().facts();
   const std::string bearer = facts.api_key.empty() ? std::string() : "Bearer " + facts.api_key;
-  const http::Fields fields =
+  http::Fields fields =
       upstream_fields(attempt.request().client.head(), {bearer, attempt.request().hides_credential},
                       services.config.upstream.forward_request_headers, keep_content_encoding);
+  observability::TraceParentText traceparent;
+  if (auto& trace = attempt.trace(); trace.on()) {
+    traceparent = trace.next_send();
+    set_trace_fields(fields, {traceparent.data(), traceparent.size()}, trace.tracestate());
+  }
   attempt.exchange().write_head({"POST", smg::facts(attempt.request().route).path, fields, length});
 }
 

@@ -43,6 +43,7 @@ class Attempt {
   [[nodiscard]] upstream::UpstreamExchange& exchange() noexcept { return *exchange_; }
   [[nodiscard]] routing::Worker& worker() const noexcept { return selection_->worker(); }
   [[nodiscard]] RequestContext& request() noexcept { return request_; }
+  [[nodiscard]] observability::AttemptTrace& trace() noexcept { return trace_; }
   [[nodiscard]] bool response_begun() const noexcept { return response_begun_; }
   [[nodiscard]] bool was_cut() const noexcept { return cut_.has_value(); }
 
@@ -77,6 +78,7 @@ class Attempt {
   RequestContext& request_;
   std::unique_ptr<routing::Selection> selection_;
   const ClientWatch watch_;
+  observability::AttemptTrace trace_;
   net::Deadline deadline_;
   net::AbortSwitch connecting_;
   upstream::UpstreamExchangePtr exchange_;

@@ -110,6 +110,15 @@ http::Fields upstream_fields(const http::RequestHead& client, const WorkerCreden
   return fields;
 }
 
+void set_trace_fields(http::Fields& fields, string_view traceparent, string_view tracestate) {
+  std::erase_if(fields, [](const http::Field& field) {
+    return equals_ignoring_case(field.name, "traceparent") ||
+           equals_ignoring_case(field.name, "tracestate");
+  });
+  fields.push_back({"traceparent", traceparent});
+  if (!tracestate.empty()) fields.push_back({"tracestate", tracestate});
+}
+
 http::Fields client_fields(const http::ResponseHead& worker, const RelayedBy& relayed_by) {
   http::Fields fields;
   fields.reserve(worker.fields.size() + 4);

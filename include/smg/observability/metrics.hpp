@@ -73,8 +73,7 @@ class Metrics {
   void count_router_request(const RouterLabels& labels);
   /// smg_router_request_duration_seconds: successes only; `streaming` is not a label.
   void observe_router_duration(const RouterLabels& labels, Elapsed elapsed);
-  /// smg_router_ttft_seconds: until the first byte of a streamed answer; `streaming` is not a
-  /// label.
+  /// smg_router_ttft_seconds, likewise: until the first byte of a streamed answer.
   void observe_ttft(const RouterLabels& labels, Elapsed elapsed);
   /// smg_router_request_errors_total. `error_type`: ErrorRow::error_type.
   void count_router_error(const RouterLabels& labels, std::string_view error_type);
@@ -106,8 +105,7 @@ class Metrics {
   void set_worker_pool_size(std::string_view type, std::string_view model, std::uint64_t workers);
   /// smg_workers_overloaded: workers of the model that their load reports rule out now.
   void set_workers_overloaded(std::string_view model, std::uint64_t workers);
-  /// smg_worker_overload_shed_total: a request was answered with WorkersOverloaded. `stage`: where
-  /// that was found, always `selection` here.
+  /// smg_worker_overload_shed_total: answered with WorkersOverloaded; `stage` is `selection`.
   void count_overload_shed(std::string_view stage);
   /// smg_*_policy_branch_total: `total` decisions of `policy` so far; 0 makes no sample.
   void show_branch(std::string_view policy, std::string_view branch, std::uint64_t total);
@@ -117,8 +115,7 @@ class Metrics {
   void show_match_ratios(std::span<const std::uint64_t> counts, double sum);
   /// All gauges that are read off the fleet: they replace those of the last call.
   void show_fleet(const std::vector<FleetReading>& readings);
-  /// smg_http_inflight_request_age_count: one count for each of kInflightAgeBounds, and those
-  /// beyond.
+  /// smg_http_inflight_request_age_count: for each of kInflightAgeBounds, and of those beyond.
   void show_inflight_ages(std::span<const std::uint64_t> counts);
   /// smg_event_loop_delay_seconds: what one turn of an io thread's loop kept work waiting for.
   void observe_loop_delay(unsigned thread, Elapsed delay);
@@ -130,8 +127,7 @@ class Metrics {
   void count_kv_transfer(std::string_view mode);
   /// smg_pd_kv_transfer_failures_total: the prefill worker handed nothing over.
   void count_kv_transfer_failure();
-  /// smg_trace_spans_exported_total; smg_trace_spans_dropped_total by `reason`: queue_full,
-  /// unreachable, rejected or shutdown.
+  /// smg_trace_spans_exported_total, smg_trace_spans_dropped_total: what became of spans.
   void count_spans_exported(std::uint64_t spans);
   void count_spans_dropped(std::string_view reason, std::uint64_t spans);
 

@@ -26,6 +26,11 @@ struct WorkerCredential {
                                            std::span<const std::string> further,
                                            bool keep_content_encoding);
 
+/// Puts the gateway's own place in a trace where the client's was: the worker continues from there.
+/// Without a `tracestate` there is none.
+void set_trace_fields(http::Fields& fields, std::string_view traceparent,
+                      std::string_view tracestate);
+
 /// What of a response is the gateway's own.
 struct RelayedBy {
   std::string_view worker_url;

@@ -8,6 +8,7 @@
 #include <smg/config/inference_route.hpp>
 #include <smg/http/client_exchange.hpp>
 #include <smg/observability/metrics.hpp>
+#include <smg/observability/request_trace.hpp>
 #include <smg/relay/body_path.hpp>
 #include <smg/relay/cors.hpp>
 #include <smg/relay/fleet_view.hpp>
@@ -26,6 +27,7 @@ struct RequestContext {
   std::function<void()> about_to_complete{};
   bool hides_credential = false;  ///< no worker may see the client's credential
   CorsAnswer cors{};
+  observability::RequestTrace* trace = nullptr;  ///< to be told of the attempts; nullptr: none
 
   // Filled in by the relay, for metrics and the access log.
   BodyPath path = BodyPath::Buffered;

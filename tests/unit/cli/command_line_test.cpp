@@ -301,6 +301,9 @@ TEST_F(CommandLine, SetsObservability) {
        [](auto& c) { return c.observability.prometheus_host == "::"; }},
       {{"--prometheus-duration-buckets", "0.5", "1", "--prometheus-duration-buckets", "2"},
        [](auto& c) { return c.observability.duration_buckets == std::vector<double>{0.5, 1, 2}; }},
+      {{"--enable-trace"}, [](auto& c) { return c.tracing.enabled; }},
+      {{"--otlp-traces-endpoint", "h:1"},
+       [](auto& c) { return c.tracing.otlp_endpoint == "h:1" && !c.tracing.enabled; }},
   };
   expect_settings(kCases);
 }
@@ -463,6 +466,8 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
       {{"--policy", "power_of_two"}, "at least 2 workers"},
       {{"--prometheus-duration-buckets", "5", "1"},
        "--prometheus-duration-buckets: 1 - Must ascend"},
+      {{"--enable-trace", "--otlp-traces-endpoint", "bad"},
+       "--otlp-traces-endpoint: bad - Must be host:port"},
       {{"--log-dir", "/dev/null/logs"}, "--log-dir: /dev/null/logs - Cannot be created"},
       {{"--config", "/dev/null/none.toml"}, "--config: /dev/null/none.toml - cannot be read"},
       {{"--config", "/"}, "--config: / - is a directory"},
@@ -478,8 +483,6 @@ TEST_F(CommandLine, ConfigurationErrorsExitWithOneAndNameTheFlag) {
 
 TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
   const Arguments kCases[] = {
-      {"--enable-trace"},
-      {"--otlp-traces-endpoint", "h:1"},
       {"--epd-disaggregation"},
       {"--encode", "http://a"},
       {"--pd-admission-wait-secs", "1"},
@@ -578,7 +581,7 @@ TEST_F(CommandLine, HelpListsFlagsWithDefaults) {
       {"--max-concurrent-requests", "[-1]"},
       {"--queue-size", "[100]"},
       {"--api-key", "[none]"},
-      {"--otlp-traces-endpoint", "[localhost:4317]"},
+      {"--otlp-traces-endpoint", "[localhost:4318]"},
   };
   const auto parsed = parse_launch({"--port", "1", "--log-json", "--help"});
   EXPECT_EQ(parsed.outcome.exit_code, 0);

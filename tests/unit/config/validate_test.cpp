@@ -311,6 +311,19 @@ TEST(Validate, RefusesBadBuckets) {
   expect_refused(kCases);
 }
 
+TEST(Validate, RefusesBadCollectorsWhereTracesAreWanted) {
+  for (const std::string endpoint : {"", "bad", ":1", "h:0", "h:65536", "http://h:1", "u:p@h:1"}) {
+    EXPECT_EQ(validate(changed([&](auto& c) { c.tracing.otlp_endpoint = endpoint; })),
+              std::vector<std::string>{});
+    const auto problems = validate(changed([&](auto& c) { c.tracing = {true, endpoint}; }));
+    ASSERT_EQ(problems.size(), 1U) << endpoint;
+    EXPECT_TRUE(problems[0].starts_with("--otlp-traces-endpoint: ")) << problems[0];
+    EXPECT_EQ(problems[0].find("u:p"), std::string::npos) << problems[0];
+  }
+  EXPECT_EQ(validate(changed([](auto& c) { c.tracing.enabled = true; })),
+            std::vector<std::string>{});
+}
+
 TEST(Validate, AcceptsBoundaries) {
   const Change kCases[] = {
       [](auto& c) { c.retry.max_attempts = 1; },

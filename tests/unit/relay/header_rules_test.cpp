@@ -121,6 +121,15 @@ TEST(UpstreamFields, TheBodysCodingIsKeptOnDemand) {
   EXPECT_EQ(passed_on(fields, {}, {}, false), Lines{});
 }
 
+TEST(UpstreamFields, ATraceOfOursTakesTheClientsPlace) {
+  http::Fields fields{{"TraceParent", "a"}, {"x-a", "b"}, {"tracestate", "c"}, {"Tracestate", "d"}};
+  set_trace_fields(fields, "parent", "state");
+  EXPECT_EQ(lines_of(fields),
+            (Lines{{"x-a", "b"}, {"traceparent", "parent"}, {"tracestate", "state"}}));
+  set_trace_fields(fields, "other", "");
+  EXPECT_EQ(lines_of(fields), (Lines{{"x-a", "b"}, {"traceparent", "other"}}));
+}
+
 // ---- to the client ------------------------------------------------------------------------------
 
 constexpr RelayedBy kBy{"http://w:1", "req-1"};
