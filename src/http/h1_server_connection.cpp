@@ -438,6 +438,7 @@ void H1ServerConnection::write_body(std::string_view bytes, bool last) {
   if (gone_ || response_complete_ || (bytes.empty() && !last)) return;
   response_complete_ = last;
   if (bodiless_) bytes = {};
+  bytes_sent_ += bytes.size();
   const bool chunked = response_length_.kind == BodyLength::Kind::Chunked && !bodiless_;
   char size_line[20];
   iovec pieces[3];
@@ -465,7 +466,6 @@ void H1ServerConnection::write_pieces(std::span<const iovec> pieces) {
   for (const iovec& piece : pieces) all[count++] = piece;
   const std::span<const iovec> whole{all, count};
   if (gone_ || count == 0) return;
-  bytes_sent_ += total_size(whole);
   if (!queue_.empty()) {
     enqueue(whole, 0);
   } else {

@@ -87,6 +87,7 @@ class ClientExchange {
   /// Cuts the exchange off. Idempotent; pending waits end.
   virtual void abort() noexcept = 0;
 
+  /// Bytes of the bodies alone, without heads and framing.
   [[nodiscard]] virtual std::uint64_t bytes_received() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t bytes_sent() const noexcept = 0;
 };
