@@ -304,7 +304,7 @@ class Scene(Stage):
         kind = H1Leaver if client_speaks == "h1" else DeafH2Leaver if deaf else H2Leaver
         async with kind(self.gateway.port) as client:
             await client.ask(case)
-            await asyncio.wait_for(case.client_is_ready(client), 20)
+            await asyncio.wait_for(case.client_is_ready(client), 60)
             if case.answer_read:
                 await client.answer_begun()
             left_at = time.monotonic()
