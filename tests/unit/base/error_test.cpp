@@ -34,6 +34,8 @@ constexpr Expected kTable[] = {
     {ErrorCode::MissingModel, 400, "missing_model", Fault::Client},
     {ErrorCode::ModelNotFound, 404, "model_not_found", Fault::Fleet},
     {ErrorCode::InvalidTargetWorker, 400, "invalid_target_worker", Fault::Client},
+    {ErrorCode::AdmissionQueueFull, 429, "admission_queue_full", Fault::Gateway},
+    {ErrorCode::AdmissionQueueTimeout, 503, "admission_queue_timeout", Fault::Gateway},
     {ErrorCode::NoAvailableWorkers, 503, "no_available_workers", Fault::Fleet},
     {ErrorCode::WorkersOverloaded, 503, "worker_overload_protection_shed", Fault::Fleet},
     {ErrorCode::NoWorkers, 503, "no_workers", Fault::Fleet},
