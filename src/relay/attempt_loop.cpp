@@ -19,6 +19,11 @@ net::Task<bool> back_off(const Services& services, RequestContext& request,
 
 }  // namespace
 
+void count_unselected(const Services& services, const GatewayError& error) {
+  services.metrics.count_upstream_response(error.status(), row(error.code).wire_code);
+  if (error.code == ErrorCode::WorkersOverloaded) services.metrics.count_overload_shed("selection");
+}
+
 void count_exhausted(const Services& services, const RequestContext& request,
                      std::span<const std::string_view> types) {
   const auto endpoint = facts(request.route).endpoint;

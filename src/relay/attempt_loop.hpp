@@ -29,6 +29,9 @@ class AttemptMaker {
                                                      RequestContext& request, AttemptMaker& maker,
                                                      std::span<const std::string_view> types);
 
+/// Counts an attempt that has found no worker.
+void count_unselected(const Services& services, const GatewayError& error);
+
 /// Counts that the last attempt has failed too.
 void count_exhausted(const Services& services, const RequestContext& request,
                      std::span<const std::string_view> types);

@@ -56,11 +56,7 @@ net::Task<Result<Step>> BufferedRelay::attempt(bool last) {
   auto selected = routing::select_worker(*request_.table, pool_, request_.inputs->request(),
                                          failed_, std::chrono::steady_clock::now());
   if (!selected) {
-    services_.metrics.count_upstream_response(selected.error().status(),
-                                              row(selected.error().code).wire_code);
-    if (selected.error().code == ErrorCode::WorkersOverloaded) {
-      services_.metrics.count_overload_shed("selection");
-    }
+    count_unselected(services_, selected.error());
     co_return selected.error();
   }
   if (!request_.retries) request_.inputs->release_prompt();
@@ -158,10 +154,7 @@ Result<Target> read_body(BufferedRequest& request, const FleetView& fleet) {
   context.shared = target ? target->pairs != nullptr : mode == config::RouterMode::PrefillDecode;
   if (target) context.model = target->model();
   request.services.metrics.count_router_request(context.labels());
-  if (!target) {
-    request.services.metrics.count_upstream_response(target.error().status(),
-                                                     row(target.error().code).wire_code);
-  }
+  if (!target) count_unselected(request.services, target.error());
   return target;
 }
 

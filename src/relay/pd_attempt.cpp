@@ -41,6 +41,7 @@ void write_error_event(PdAttempt& attempt, Attempt& decode, const FailedAnswer& 
   append_gateway_fields(response.fields, context.request_id, context.cors);
   context.status = error.status();
   if (context.head_goes_out) context.head_goes_out(context.status);
+  if (context.about_to_complete) context.about_to_complete();
   context.client.write_head(response, http::BodyLength::known(event.size()));
   context.client.write_body(event, true);
 }

@@ -26,8 +26,7 @@ net::Task<Result<Step>> PairRelay::attempt(bool last) {
   auto selected = routing::select_pair(*request_.table, pools_, request_.inputs->request(), failed_,
                                        std::chrono::steady_clock::now());
   if (!selected) {
-    request_.services.metrics.count_upstream_response(selected.error().status(),
-                                                      row(selected.error().code).wire_code);
+    count_unselected(request_.services, selected.error());
     co_return selected.error();
   }
   if (!request_.retries) request_.inputs->release_prompt();

@@ -22,7 +22,7 @@ class TargetTest : public testing::Test {
     for (const auto model : {"whole", "both"}) pools[model] = pool(model);
     for (const auto model : {"", "shared", "both"}) pairs[model] = {pool(model), pool(model)};
     table_.emplace(fleet_.workers, std::move(pools),
-                   std::map<std::string, std::string, std::less<>>{{"nick", "shared"}},
+                   std::map<std::string, std::string, std::less<>>{{"nick", "shared"}}, nullptr,
                    std::move(pairs));
   }
 
