@@ -53,6 +53,7 @@ net::Task<Result<>> Attempt::open() {
 net::Task<Result<const http::ResponseHead*>> Attempt::read_head() {
   auto head = co_await exchange_->read_head();
   response_begun_ = exchange_->response_begun();
+  if (head) trace_.responded((*head)->status);
   if (cut_) co_return *cut_;
   co_return head;
 }
@@ -71,7 +72,6 @@ void Attempt::settle_completed(int status) {
 }
 
 void Attempt::count_response(int status) {
-  trace_.responded(status);
   services_.metrics.count_upstream_response(status, "");
   if (status >= 500) count_worker_error();
 }

@@ -59,6 +59,7 @@ class Attempt {
   /// The worker's part in a request that goes on without it is over.
   void retire() noexcept {
     deadline_.disarm();
+    trace_.end();
     selection_->release_load();
   }
 

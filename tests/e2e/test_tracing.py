@@ -77,6 +77,12 @@ def names(worker: Worker) -> list[str]:
     return [name.lower() for name, _ in worker.seen[-1].headers]
 
 
+async def all_exported(g: Gateway, c: Collector) -> None:
+    async def so_many() -> bool:
+        return (await g.metrics()).value("smg_trace_spans_exported_total") == len(c.all_spans)
+    await eventually(so_many)
+
+
 async def dropped(g: Gateway, reason: str) -> float:
     return (await g.metrics()).value("smg_trace_spans_dropped_total", reason=reason)
 
@@ -89,7 +95,7 @@ async def test_the_worker_continues_what_the_collector_gets(http2):
         r = await g.post(CHAT, chat(), headers=[("traceparent", PARENT), ("tracestate", "a=b"), ("tracestate", "c=d")])
         assert r.status == 200
         request, attempt = await c.has(2)
-        assert (await g.metrics()).value("smg_trace_spans_exported_total") == len(c.all_spans)
+        await all_exported(g, c)
     assert sent(w) == (TRACE, attempt.id, "01")
     assert w.seen[0].header("tracestate") == "a=b,c=d"
     assert names(w).count("traceparent") == names(w).count("tracestate") == 1
@@ -155,21 +161,33 @@ async def test_each_attempt_is_a_span():
             *c.flags, "--retry-initial-backoff-ms", "1", workers=[bad, good]) as g:
         for _ in range(2):
             assert (await g.post(CHAT, chat(), headers=[("traceparent", PARENT)])).status == 200
-        spans = await c.has(5)
+        await eventually(lambda: [s.kind for s in c.spans].count(SERVER) == 2, 10)
+        spans = c.spans
     retried = next(s for s in spans if s["smg.worker.url"] == bad.url)
     request = next(s for s in spans if s.id == retried.parent)
     again = next(s for s in spans if s.parent == request.id and s is not retried)
     assert (retried["http.response.status_code"], retried["error.type"], retried.status) == ("503", "503", 2)
     assert (again["smg.worker.url"], again["http.request.resend_count"], again.status) == (good.url, "1", 0)
     assert retried["http.request.resend_count"] is None and request.status == 0
-    assert sent(bad)[1] == retried.id and again.id in (sent(good, 0)[1], sent(good, 1)[1])
+    assert sent(bad, 0)[1] == retried.id and again.id in (sent(good, 0)[1], sent(good, 1)[1])
+
+
+async def test_both_workers_of_a_pair_continue_the_trace():
+    async with Collector() as c, Worker() as p, Worker() as d, Launched(
+            *c.flags, "--pd-disaggregation", "--prefill", p.url, "none", "--decode", d.url, policy=None) as g:
+        await g.wait_for(lambda ws: len(ws) == 2 and all(w["is_healthy"] for w in ws))
+        assert (await g.post(CHAT, chat(), headers=[("traceparent", PARENT)])).status == 200
+        request, *attempts = await c.has(3)
+    assert {a.parent for a in attempts} == {request.id}
+    assert {a["smg.worker.url"]: (TRACE, a.id, "01") for a in attempts} == {p.url: sent(p), d.url: sent(d)}
+    assert [a["http.response.status_code"] for a in attempts] == ["200", "200"]
 
 
 async def test_failures_are_told():
     async with Collector() as c, Worker() as w, Launched(
             *c.flags, "--disable-retries", "--disable-health-check", workers=[w]) as g:
-        assert (await g.post(CHAT, chat(model="unknown"))).status == 404
-        assert (await g.post(CHAT, body=b"{", headers=[("content-type", "application/json")])).status == 400
+        assert (await g.post("/v1/rerank", {"model": "unknown", "query": "q", "documents": ["d"]})).status == 404
+        assert (await g.post("/v1/rerank", body=b"{")).status == 400
         await w.close()
         assert (await g.post(CHAT, chat())).status == 502
         unknown, malformed, refused, attempt = await c.has(4)
@@ -241,8 +259,9 @@ async def test_a_collector_that_asks_for_patience_gets_the_batch_again():
         c.answer = busy
         await g.post(CHAT, chat())
         await c.has(2)
-        assert (await g.metrics()).value("smg_trace_spans_exported_total") == len(c.all_spans)
-        assert "traces cannot be delivered" in g.log and "traces reach the collector again" in g.log
+        await all_exported(g, c)
+        await eventually(lambda: "traces reach the collector again" in g.log)
+        assert "traces cannot be delivered" in g.log
 
 
 async def test_what_a_collector_refuses_is_dropped():

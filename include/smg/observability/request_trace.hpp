@@ -78,13 +78,17 @@ class AttemptTrace {
     if (trace != nullptr) begin(*trace, worker_url, host, port);
   }
   ~AttemptTrace() {
-    if (trace_ != nullptr) span().ended = std::chrono::steady_clock::now();
+    if (trace_ != nullptr && span().ended == span().began) end();
   }
   AttemptTrace(const AttemptTrace&) = delete;
   AttemptTrace& operator=(const AttemptTrace&) = delete;
 
   [[nodiscard]] bool on() const noexcept { return trace_ != nullptr; }
 
+  /// For a dispatch that is over before its owner goes.
+  void end() noexcept {
+    if (trace_ != nullptr) span().ended = std::chrono::steady_clock::now();
+  }
   void responded(int status) noexcept {
     if (trace_ != nullptr) span().outcome.status = status;
   }

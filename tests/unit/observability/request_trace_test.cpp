@@ -97,10 +97,23 @@ TEST(AttemptTrace, IsAChildThatTheWorkerContinues) {
   for (const auto& attempt : trace.attempts) EXPECT_GE(attempt.ended, attempt.began);
 }
 
+TEST(AttemptTrace, MayEndBeforeItsOwner) {
+  RequestTrace trace("", "", kStarted);
+  std::chrono::steady_clock::time_point ended;
+  {
+    AttemptTrace attempt(&trace, "http://w:1", "w", 1);
+    trace.attempts[0].began = kStarted;
+    attempt.end();
+    ended = trace.attempts[0].ended;
+  }
+  EXPECT_EQ(trace.attempts[0].ended, ended);
+}
+
 TEST(AttemptTrace, DoesNothingWithoutATrace) {
   AttemptTrace off(nullptr, "http://w:1", "w", 1);
   EXPECT_FALSE(off.on());
   off.responded(500);
+  off.end();
   off.failed(ErrorCode::Internal);
 }
 
