@@ -24,7 +24,7 @@ readonly tools=(prometheus systemd lintian groff-base fish zsh)
 readonly case_files=(test_body_path test_streamed_request test_memory_bounds test_forwarding
   test_resend test_upstream_pools test_retries test_shutdown test_response_streaming test_minimax
   test_upstream_http2 test_upstream_http2_slow test_circuit_breaker test_health test_http_server
-  test_workers_api test_policies test_access_control test_overload test_cli)
+  test_workers_api test_policies test_access_control test_overload test_cli test_metrics)
 
 cases=$project/tests/conformance
 stages=() skipped=() pytest_arguments=()
