@@ -20,3 +20,8 @@ elseif(SMG_SANITIZER STREQUAL "thread")
 elseif(SMG_SANITIZER)
   message(FATAL_ERROR "SMG_SANITIZER is '${SMG_SANITIZER}'; it may be empty, 'address' or 'thread'")
 endif()
+
+# The coverage that steers a fuzzer; its targets link the fuzzer itself (tests/fuzz).
+if(SMG_FUZZ)
+  target_compile_options(smg_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -10,12 +10,13 @@
 #   tests/run.sh -- -k resend          what follows `--` goes to pytest
 #
 # Environment: SMG_JOBS, parallel compilations (default: one a processor);
-# SMG_TEST_JOBS, cases that run at once (default 4: they wait more than they compute).
+# SMG_TEST_JOBS, cases that run at once (default 4: they wait more than they compute);
+# SMG_FUZZ_SECONDS, how long each fuzz target runs (default 30).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 readonly project=$PWD
-readonly all_stages=(install build unit conformance e2e packaging asan)
+readonly all_stages=(install build unit conformance e2e packaging asan fuzz)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
 # What only the tests around the binary use.
@@ -41,7 +42,7 @@ parse_arguments() {
       --clean-root) clean_root=true ;;
       --) shift; pytest_arguments=("$@"); break ;;
       -h | --help) usage; exit 0 ;;
-      install | build | unit | conformance | e2e | packaging | asan | tsan_e2e | clean_root) stages+=("$1") ;;
+      install | build | unit | conformance | e2e | packaging | asan | fuzz | tsan_e2e | clean_root) stages+=("$1") ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
@@ -120,6 +121,11 @@ stage_packaging() {
 stage_asan() {
   build_preset asan
   ctest --preset asan --parallel "$jobs"
+}
+
+stage_fuzz() {
+  build_preset fuzz fuzzers
+  SMG_JOBS=$jobs tests/fuzz/run.sh
 }
 
 stage_tsan_e2e() {

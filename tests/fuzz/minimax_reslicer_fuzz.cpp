@@ -1,14 +1,13 @@
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include <map>
+#include <set>
 #include <string>
-#include <string_view>
 
-#include <smg/relay/minimax_reslicer.hpp>
+#include "fuzz/fuzz_input.hpp"
+#include "unit/relay/minimax_stream.hpp"
 
 namespace {
 
+using namespace smg::fuzz;
 using smg::relay::MinimaxReslicer;
 
 /// The whole output for a stream that arrives in pieces of `piece` bytes and leaves `most` at a
@@ -16,16 +15,63 @@ using smg::relay::MinimaxReslicer;
 std::string resliced(std::string_view wire, std::size_t piece, std::size_t most) {
   MinimaxReslicer reslicer;
   std::string out;
-  while (!wire.empty()) {
-    reslicer.feed(wire.substr(0, piece));
-    while (reslicer.produce(out, most)) {
-    }
-    wire.remove_prefix(std::min(piece, wire.size()));
-  }
+  in_pieces(wire, piece, [&](std::vector<char>& bytes) {
+    reslicer.feed({bytes.data(), bytes.size()});
+    out += smg::relay::test::drained(reslicer, most);
+    return true;
+  });
   reslicer.finish();
-  while (reslicer.produce(out, most)) {
+  return out + smg::relay::test::drained(reslicer, most);
+}
+
+/// Whether an object names a field twice, which readers understand differently.
+bool is_ambiguous(simdjson::dom::element value) {
+  simdjson::dom::array items;
+  simdjson::dom::object object;
+  if (!value.get(items)) return std::ranges::any_of(items, is_ambiguous);
+  if (value.get(object)) return false;
+  std::set<std::string_view> names;
+  return std::ranges::any_of(object, [&](const simdjson::dom::key_value_pair& field) {
+    return !names.insert(field.key).second || is_ambiguous(field.value);
+  });
+}
+
+/// Whether the test's own reading of the stream may differ from that of a client.
+bool has_ambiguity(std::string_view stream) {
+  constexpr std::string_view kData = "data:";
+  for (auto at = stream.find(kData); at != std::string_view::npos;
+       at = stream.find(kData, at + 1)) {
+    const auto payload = stream.substr(at + kData.size());
+    if (!payload.starts_with(" {") && !payload.starts_with(" [")) return true;
   }
-  return out;
+  simdjson::dom::parser parser;
+  for (std::size_t at = stream.find('{'); at < stream.size(); at = stream.find('{', at)) {
+    const auto line = stream.substr(at, stream.find_first_of("\r\n", at) - at);
+    simdjson::dom::element document;
+    if (!parser.parse(line.data(), line.size()).get(document) && is_ambiguous(document))
+      return true;
+    at += line.size();
+  }
+  return false;
+}
+
+/// The text of each delta field, as a client would put it together.
+std::map<std::string, std::string> put_together(std::string_view stream) {
+  std::map<std::string, std::string> all;
+  for (const auto& [field, text] : smg::relay::test::texts(stream)) all[field] += text;
+  return all;
+}
+
+void check_silences(std::string_view wire, std::size_t piece) {
+  MinimaxReslicer reslicer;
+  in_pieces(wire, piece, [&](std::vector<char>& bytes) {
+    reslicer.feed({bytes.data(), bytes.size()});
+    (void)smg::relay::test::drained(reslicer);
+    reslicer.idle();
+    (void)smg::relay::test::drained(reslicer);
+    require(!reslicer.has_pending(), "a silence lets all pending text leave");
+    return true;
+  });
 }
 
 }  // namespace
@@ -33,22 +79,14 @@ std::string resliced(std::string_view wire, std::size_t piece, std::size_t most)
 /// The first two bytes choose the pieces in which the others arrive and leave: they must not
 /// matter. Silences do, so a run with them only has to end well.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  if (size < 2) return 0;
-  const std::string input(bytes, bytes + size);
-  const auto wire = std::string_view{input}.substr(2);
+  Input input(bytes, size);
+  const std::size_t piece = 1U + input.byte();
+  const std::size_t most = 1U + input.byte();
+  const auto wire = input.rest();
   const auto whole = resliced(wire, std::string_view::npos, MinimaxReslicer::kOutputBytes);
-  if (resliced(wire, 1 + bytes[0], 1 + bytes[1]) != whole) std::abort();
-
-  MinimaxReslicer reslicer;
-  std::string out;
-  for (std::size_t at = 0; at < wire.size(); at += 1 + bytes[0]) {
-    reslicer.feed(wire.substr(at, 1 + bytes[0]));
-    while (reslicer.produce(out)) {
-    }
-    reslicer.idle();
-    while (reslicer.produce(out)) {
-    }
-    if (reslicer.has_pending()) std::abort();
-  }
+  require(resliced(wire, piece, most) == whole, "pieces make no difference");
+  require(has_ambiguity(wire) || put_together(wire) == put_together(whole),
+          "the text is the worker's");
+  check_silences(wire, piece);
   return 0;
 }
