@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <nghttp2/nghttp2.h>
@@ -89,6 +90,7 @@ struct H2Session::Callbacks {
   }
 
   static int frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
+    if (frame->hd.type == NGHTTP2_HEADERS) self(user_data).last_sent_ = frame->hd.stream_id;
     const bool may_end = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
     if (may_end && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
       self(user_data).observer_.on_end_sent(frame->hd.stream_id);
@@ -283,6 +285,13 @@ void H2Session::widen_window(std::int32_t stream, std::uint32_t bytes) {
 }
 
 void H2Session::reset(std::int32_t stream, std::uint32_t error_code) {
+  if (!server_ && stream > last_sent_) {
+    // nghttp2 withdraws a request that waits to be sent. Told so twice, it would reset a stream
+    // that the peer has never heard of, which costs the connection (RFC 9113 5.1).
+    std::erase_if(withdrawn_, [this](std::int32_t known) { return known < last_sent_; });
+    if (std::find(withdrawn_.begin(), withdrawn_.end(), stream) != withdrawn_.end()) return;
+    withdrawn_.push_back(stream);
+  }
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, error_code);
 }
 

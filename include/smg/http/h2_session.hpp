@@ -124,6 +124,8 @@ class H2Session {
   H2SessionObserver& observer_;
   nghttp2_session* session_ = nullptr;
   std::vector<OpenBlock> open_blocks_;
+  std::int32_t last_sent_ = 0;           // the stream of the last head that was sent
+  std::vector<std::int32_t> withdrawn_;  // requests that were reset before they were sent
   const std::uint32_t max_header_list_;
   const bool server_;
 };

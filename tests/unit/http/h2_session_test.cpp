@@ -185,6 +185,23 @@ TEST_F(H2SessionTest, HalfAFieldBlockShows) {
   EXPECT_FALSE(server->in_fields());
 }
 
+TEST_F(H2SessionTest, ARequestCanBeWithdrawnTwiceBeforeItIsSent) {
+  request(false);
+  exchange_bytes();
+  EXPECT_EQ(request(true), 3);
+  client->reset(3, kH2Cancel);
+  client->reset(3, kH2Cancel);
+  exchange_bytes();
+  client->reset(3, kH2Cancel);
+  exchange_bytes();
+  EXPECT_EQ(at_client.take(3), (Events{"closed " + std::to_string(kH2Cancel)}));
+  EXPECT_EQ(at_server.take(3), Events{});
+  EXPECT_EQ(at_client.take(0), Events{});
+  respond(1, false);
+  exchange_bytes();
+  EXPECT_EQ(at_client.take(1), (Events{"end sent", ":status=200 end", "closed 0"}));
+}
+
 TEST_F(H2SessionTest, AShutdownIsWarnedOfAndAnnounced) {
   request(true);
   exchange_bytes();
