@@ -56,6 +56,7 @@ void serve_until_told(const config::GatewayConfig& config) {
 }  // namespace
 
 int run_daemon(const config::GatewayConfig& config, const DaemonOptions& options) {
+  // No other thread runs yet. NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::mallopt(M_MMAP_THRESHOLD, kMapFromBytes);
   ::signal(SIGPIPE, SIG_IGN);
   // Blocked before any thread starts, and taken by the main thread alone.

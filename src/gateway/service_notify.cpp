@@ -11,6 +11,7 @@
 namespace smg::gateway {
 
 void notify_service_manager(std::string_view state) noexcept {
+  // Nobody changes the environment. NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* name = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   const std::size_t length = name != nullptr ? std::strlen(name) : 0;
