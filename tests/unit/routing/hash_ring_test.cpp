@@ -83,7 +83,8 @@ TEST(HashRing, MadeFromASimilarOneIsTheSame) {
 
 TEST(HashRing, HasNoOwnerIfNobodyIsAccepted) {
   EXPECT_FALSE(ring_of_seven().owner("k", [](std::uint32_t) { return false; }));
-  EXPECT_FALSE(HashRing(std::vector<std::string_view>{}).owner("k", [](std::uint32_t) { return true; }));
+  EXPECT_FALSE(
+      HashRing(std::vector<std::string_view>{}).owner("k", [](std::uint32_t) { return true; }));
 }
 
 }  // namespace
