@@ -25,6 +25,18 @@ net::Task<Result<upstream::FetchedResponse>> CancelScope::fetch(
   co_return response;
 }
 
+net::Task<Result<upstream::FetchedResponse>> CancelScope::fetch_stream(
+    std::shared_ptr<upstream::HostPool> pool, upstream::FetchRequest request, net::Duration silence,
+    std::size_t limit, upstream::TakePiece take) {
+  if (cancelled_) co_return fail(ErrorCode::Aborted);
+  net::AbortSwitch abort;
+  fetching_.push_back(&abort);
+  auto response = co_await upstream::fetch_stream(thread_, std::move(pool), std::move(request),
+                                                  silence, limit, std::move(take), abort);
+  std::erase(fetching_, &abort);
+  co_return response;
+}
+
 net::Task<Result<net::TlsClient::Connected>> CancelScope::connect(upstream::PoolDirectory& pools,
                                                                   upstream::Origin origin,
                                                                   net::Duration timeout) {

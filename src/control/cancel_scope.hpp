@@ -25,6 +25,11 @@ class CancelScope {
       std::shared_ptr<upstream::HostPool> pool, upstream::FetchRequest request,
       net::Duration timeout, std::size_t limit);
 
+  /// As upstream::fetch_stream; Aborted when the scope is cancelled.
+  [[nodiscard]] net::Task<Result<upstream::FetchedResponse>> fetch_stream(
+      std::shared_ptr<upstream::HostPool> pool, upstream::FetchRequest request,
+      net::Duration silence, std::size_t limit, upstream::TakePiece take);
+
   /// Connects as upstream::connect_worker does, in whichever version; Aborted when the scope is
   /// cancelled.
   [[nodiscard]] net::Task<Result<net::TlsClient::Connected>> connect(upstream::PoolDirectory& pools,

@@ -9,7 +9,8 @@ struct Fetch {
   HostPool& pool;
   const FetchRequest& request;
   std::size_t limit;
-  net::AbortSwitch& abort;
+  const TakePiece& take;        ///< empty: the body is collected
+  std::function<void()> heard;  ///< called with each piece that was taken; may be empty
   net::AbortSwitch connecting;
   UpstreamExchange* exchange = nullptr;
   std::optional<GatewayError> cut;
@@ -49,6 +50,27 @@ net::Task<Result<std::string>> read_whole(Fetch& fetch, UpstreamExchange& exchan
   }
 }
 
+net::Task<Result<>> hand_on(Fetch& fetch, UpstreamExchange& exchange) {
+  for (;;) {
+    const auto scratch = fetch.thread.scratch().first(64 * 1024);
+    auto got = co_await exchange.read_body(scratch);
+    if (!got) co_return got.error();
+    if (*got == 0 || !fetch.take({scratch.data(), *got})) co_return Result<>();
+    fetch.heard();
+  }
+}
+
+net::Task<Result<>> read_body(Fetch& fetch, UpstreamExchange& exchange, FetchedResponse& response) {
+  if (fetch.take && response.ok()) {
+    auto handed_on = co_await hand_on(fetch, exchange);
+    co_return handed_on;
+  }
+  auto whole = co_await read_whole(fetch, exchange);
+  if (!whole) co_return whole.error();
+  response.body = std::move(*whole);
+  co_return Result<>();
+}
+
 net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch) {
   auto opened = co_await fetch.pool.open(fetch.thread, fetch.connecting);
   if (fetch.cut) co_return *fetch.cut;
@@ -70,26 +92,26 @@ net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch) {
     response.status = (*head)->status;
     if (const auto* type = (*head)->find("content-type")) response.content_type = type->value;
   }
-  Result<std::string> whole = std::string();
-  if (head) whole = co_await read_whole(fetch, *exchange);
+  Result<> read;
+  if (head) read = co_await read_body(fetch, *exchange, response);
   fetch.exchange = nullptr;
   if (!head) co_return head.error();
-  if (!whole) co_return whole.error();
-  response.body = std::move(*whole);
+  if (!read) co_return read.error();
   co_return response;
 }
 
-}  // namespace
-
-net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<HostPool> pool,
-                                         FetchRequest request, net::Duration timeout,
-                                         std::size_t limit, net::AbortSwitch& abort) {
+net::Task<Result<FetchedResponse>> fetch_within(net::IoThread& thread,
+                                                std::shared_ptr<HostPool> pool,
+                                                FetchRequest request, net::Duration timeout,
+                                                std::size_t limit, TakePiece take,
+                                                net::AbortSwitch& abort) {
   if (abort.aborted()) co_return fail(ErrorCode::Aborted);
-  Fetch state{thread, *pool, request, limit, abort, {}, nullptr, {}, false};
+  Fetch state{thread, *pool, request, limit, take, {}, {}, nullptr, {}, false};
   net::Deadline deadline(thread.deadlines(), [&state] {
     state.end(fail(ErrorCode::UpstreamTimeout, "The worker did not answer in time"));
   });
   deadline.arm(timeout);
+  state.heard = [&deadline, timeout] { deadline.arm(timeout); };
   abort.set([&state] { state.end(fail(ErrorCode::Aborted)); });
   auto response = co_await fetch_once(state);
   const bool resendable = request.resend && !response &&
@@ -101,6 +123,23 @@ net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<
   }
   abort.clear();
   co_return response;
+}
+
+}  // namespace
+
+net::Task<Result<FetchedResponse>> fetch(net::IoThread& thread, std::shared_ptr<HostPool> pool,
+                                         FetchRequest request, net::Duration timeout,
+                                         std::size_t limit, net::AbortSwitch& abort) {
+  return fetch_within(thread, std::move(pool), std::move(request), timeout, limit, nullptr, abort);
+}
+
+net::Task<Result<FetchedResponse>> fetch_stream(net::IoThread& thread,
+                                                std::shared_ptr<HostPool> pool,
+                                                FetchRequest request, net::Duration silence,
+                                                std::size_t limit, TakePiece take,
+                                                net::AbortSwitch& abort) {
+  return fetch_within(thread, std::move(pool), std::move(request), silence, limit, std::move(take),
+                      abort);
 }
 
 }  // namespace smg::upstream

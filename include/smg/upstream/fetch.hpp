@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <smg/upstream/host_pool.hpp>
 
@@ -35,5 +36,15 @@ struct FetchedResponse {
                                                        std::shared_ptr<HostPool> pool,
                                                        FetchRequest request, net::Duration timeout,
                                                        std::size_t limit, net::AbortSwitch& abort);
+
+/// Takes a piece of a body that goes on; false: no more of it is wanted.
+using TakePiece = std::function<bool(std::string_view)>;
+
+/// As `fetch`, for a response that goes on for a long time: the body of a 2xx is handed to `take`
+/// piece by piece, and the result's is empty. `silence` is the longest wait for the next piece. It
+/// also ends, without an error, when `take` wants no more; the connection is closed then.
+[[nodiscard]] net::Task<Result<FetchedResponse>> fetch_stream(
+    net::IoThread& thread, std::shared_ptr<HostPool> pool, FetchRequest request,
+    net::Duration silence, std::size_t limit, TakePiece take, net::AbortSwitch& abort);
 
 }  // namespace smg::upstream

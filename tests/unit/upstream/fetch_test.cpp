@@ -24,6 +24,17 @@ class FetchTest : public UpstreamFixture {
         });
   }
 
+  [[nodiscard]] std::future<Fetched> start_stream(TakePiece take) {
+    return test::start_on(
+        loops[0], [this, take = std::move(take)](net::IoThread& thread) -> net::Task<Fetched> {
+          FetchRequest request;
+          request.target = "/watch";
+          auto fetched = co_await fetch_stream(thread, pool, request, std::chrono::hours(1), 1000,
+                                               take, abort);
+          co_return fetched;
+        });
+  }
+
   /// Accepts, reads the request's head and answers.
   RawSocket serve(std::string_view response) {
     RawSocket socket = worker.accept();
@@ -174,6 +185,58 @@ TEST_F(FetchTest, ItsTimeIsUpInEveryPhase) {
     EXPECT_EQ(socket.receive(), "") << "the worker sees the end";
     EXPECT_FALSE(worker.has_pending()) << "a timeout is not sent again";
   }
+}
+
+TEST_F(FetchTest, AStreamIsHandedOnPieceByPiece) {
+  std::promise<std::string> first;
+  std::string all;
+  auto streaming = start_stream([&](std::string_view piece) {
+    if (all.empty()) first.set_value(std::string(piece));
+    all += piece;
+    return true;
+  });
+  RawSocket socket = serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+  EXPECT_EQ(first.get_future().get(), "one");
+  socket.send("4\r\n two\r\n0\r\n\r\n");
+  const auto fetched = streaming.get();
+  ASSERT_TRUE(fetched);
+  EXPECT_EQ(all, "one two");
+  EXPECT_EQ(fetched->body, "");
+}
+
+TEST_F(FetchTest, AStreamEndsWhenNoMoreIsWanted) {
+  auto streaming = start_stream([](std::string_view) { return false; });
+  RawSocket socket = serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+  ASSERT_TRUE(streaming.get());
+  EXPECT_EQ(socket.receive(), "") << "the worker sees the end";
+}
+
+TEST_F(FetchTest, AStreamThatIsRefusedIsAnAnswer) {
+  auto streaming = start_stream([](std::string_view) {
+    ADD_FAILURE() << "nothing goes on";
+    return true;
+  });
+  const RawSocket socket =
+      serve("HTTP/1.1 410 Gone\r\nContent-Length: 4\r\nConnection: close\r\n\r\ngone");
+  const auto fetched = streaming.get();
+  ASSERT_TRUE(fetched);
+  EXPECT_EQ(fetched->status, 410);
+  EXPECT_EQ(fetched->body, "gone");
+}
+
+TEST_F(FetchTest, ASilentStreamEnds) {
+  std::promise<void> begun;
+  auto streaming = start_stream([&](std::string_view) {
+    begun.set_value();
+    return true;
+  });
+  RawSocket socket = serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+  begun.get_future().wait();
+  test::expire_deadlines(loops[0]);
+  const auto fetched = streaming.get();
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().code, ErrorCode::UpstreamTimeout);
+  EXPECT_EQ(socket.receive(), "");
 }
 
 TEST_F(FetchTest, AbortEndsIt) {
