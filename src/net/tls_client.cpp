@@ -62,7 +62,7 @@ TlsClient::TlsClient(const TlsClientSettings& settings) : state_(std::make_uniqu
   if (context == nullptr) throw std::runtime_error("cannot set up TLS: " + last_tls_error());
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_default_verify_paths(context);
+  if (settings.trust_system) SSL_CTX_set_default_verify_paths(context);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context, State::keep_session);
   SSL_CTX_set_app_data(context, state_.get());

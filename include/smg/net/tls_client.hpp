@@ -16,6 +16,7 @@ struct TlsClientSettings {
   std::vector<std::string> ca_cert_paths;  ///< PEM, besides the system's store
   std::string client_cert_path;            ///< PEM chain; with `client_key_path` or not at all
   std::string client_key_path;
+  bool trust_system = true;  ///< false: `ca_cert_paths` alone
 };
 
 /// The TLS side of connections to workers: verification, the client certificate, and the sessions
