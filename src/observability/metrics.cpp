@@ -251,6 +251,7 @@ struct Metrics::Families {
        {},
        kTenths}};
   FleetFamilies fleet{*registry};
+  DiscoveryMetrics discovery{*registry, durations};
 
   std::shared_ptr<WorkerFamilies> workers = std::make_shared<WorkerFamilies>(registry);
 };
@@ -413,6 +414,10 @@ void Metrics::count_spans_exported(std::uint64_t spans) {
 
 void Metrics::count_spans_dropped(std::string_view reason, std::uint64_t spans) {
   families_->spans_dropped.at({reason}).Increment(static_cast<double>(spans));
+}
+
+DiscoveryMetrics& Metrics::discovery() noexcept {
+  return families_->discovery;
 }
 
 std::unique_ptr<WorkerSeries> Metrics::open_worker_series(std::string_view url) {

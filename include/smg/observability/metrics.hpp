@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <smg/observability/discovery_metrics.hpp>
 #include <smg/observability/fleet_readings.hpp>
 #include <smg/observability/metric_facts.hpp>
 #include <smg/observability/worker_series.hpp>
@@ -134,6 +135,7 @@ class Metrics {
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 
+  [[nodiscard]] DiscoveryMetrics& discovery() noexcept;
   /// All metrics, by name, with a sample or without.
   [[nodiscard]] std::vector<MetricFacts> metrics() const;
   /// All families that have a sample, in the text format 0.0.4 of Prometheus.

@@ -365,6 +365,23 @@ TEST(Metrics, TotalsCountedElsewhereAreShownAsCounters) {
   EXPECT_EQ(found.at("smg_cache_aware_match_ratio_sum"), "0.1");
 }
 
+TEST(Metrics, TellsOfDiscovery) {
+  Metrics metrics(kBounds, "1");
+  metrics.discovery().set_workers(3);
+  metrics.discovery().count_registration("duplicate");
+  metrics.discovery().count_deregistration();
+  metrics.discovery().observe_sync(1ms);
+  metrics.discovery().count_failure("watch");
+  const auto found = samples(metrics.exposition());
+  const std::string discovery = "smg_discovery_";
+  const std::string source = R"(source="kubernetes"})";
+  EXPECT_EQ(found.at(discovery + "workers_discovered{" + source), "3");
+  EXPECT_EQ(found.at(discovery + R"(registrations_total{result="duplicate",)" + source), "1");
+  EXPECT_EQ(found.at(discovery + R"(deregistrations_total{reason="reconciled",)" + source), "1");
+  EXPECT_EQ(found.at(discovery + "sync_duration_seconds_count{" + source), "1");
+  EXPECT_EQ(found.at(discovery + R"(api_failures_total{call="watch",)" + source), "1");
+}
+
 TEST(Metrics, TellsOfTheProcessAndItsThreads) {
   Metrics metrics(kBounds, "1");
   metrics.observe_loop_delay(1, 1ms);
