@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <simdjson.h>
 
@@ -28,6 +29,10 @@ std::string first_label(const Labels& labels, std::initializer_list<const char*>
 
 Labels merged_labels(const WorkerSpec& spec, const DiscoveredWorker& discovered) {
   Labels labels = discovered.labels;
+  if (spec.pod) {
+    labels["smg.ai/pod-name"] = spec.pod->name;
+    labels["smg.ai/pod-uid"] = spec.pod->uid;
+  }
   for (const auto& [name, content] : spec.labels) labels.insert_or_assign(name, content);
   return labels;
 }
@@ -99,6 +104,19 @@ std::vector<ModelCard> discovered_cards(const Labels& labels, const DiscoveredWo
   return cards;
 }
 
+/// --model-id-from: the worker's own name for its main model goes on as an alias.
+void rename_main(std::vector<ModelCard>& cards, const std::string& id) {
+  ModelCard& main = cards.front();
+  if (main.id == id) return;
+  const std::string own = std::exchange(main.id, id);
+  if (own != kUnknownModel && std::ranges::find(main.aliases, own) == main.aliases.end()) {
+    main.aliases.push_back(own);
+  }
+  cards.erase(std::remove_if(std::next(cards.begin()), cards.end(),
+                             [&](const ModelCard& card) { return card.id == id; }),
+              cards.end());
+}
+
 /// --model-alias holds for every worker of the canonical model.
 void add_aliases(ModelCard& card, const Labels& model_aliases) {
   for (const auto& [alias, canonical] : model_aliases) {
@@ -160,6 +178,7 @@ std::vector<ModelCard> model_cards(const WorkerSpec& spec, const DiscoveredWorke
   std::vector<ModelCard> cards;
   for (const auto& card : spec.models) add_card(cards, card);
   if (cards.empty()) cards = discovered_cards(labels, discovered);
+  if (spec.pod && !spec.pod->model_id.empty()) rename_main(cards, spec.pod->model_id);
   for (auto& card : cards) {
     complete(card, labels);
     add_aliases(card, flags.model_aliases);

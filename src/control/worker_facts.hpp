@@ -13,7 +13,8 @@ namespace smg::control {
 
 /// The models of a worker with all that is known of them: those of the spec, or else those found,
 /// the main one first; never empty (policies_and_workers 5.4). The main one is named by the labels
-/// served_model_name, model_id or model_path, or is "unknown". --model-alias adds its names.
+/// served_model_name, model_id or model_path, or is "unknown"; a pod may rename it. --model-alias
+/// adds its names.
 [[nodiscard]] std::vector<ModelCard> model_cards(const WorkerSpec& spec,
                                                  const DiscoveredWorker& discovered,
                                                  const config::Fleet& flags);

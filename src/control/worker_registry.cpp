@@ -5,6 +5,7 @@
 
 #include "control/health_monitor.hpp"
 #include "control/load_monitor.hpp"
+#include "control/pod_fleet.hpp"
 #include "control/state_file.hpp"
 #include "control/table_builder.hpp"
 #include "control/worker_entry.hpp"
@@ -165,6 +166,7 @@ ControlResult<WorkerRegistry::Accepted> WorkerRegistry::replace(std::string_view
                        "DELETE the group and add it again");
   }
   if (is_open(*entry)) return busy(*entry);
+  if (!spec.pod) spec.pod = entry->spec.pod;
   entry->next_spec = std::move(spec);
   keep(*entry);
   entry->job = new_job(entry->registered() ? JobType::UpdateWorker : JobType::AddWorker);
@@ -268,6 +270,19 @@ std::vector<routing::WorkerPtr> WorkerRegistry::engines() const {
   return engines;
 }
 
+std::vector<PodWorker> WorkerRegistry::pod_workers() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<PodWorker> workers;
+  for (const auto& entry : entries_) {
+    const auto& pod = entry->next_spec ? entry->next_spec->pod : entry->spec.pod;
+    if (!pod) continue;
+    const auto status = entry->status();
+    workers.push_back({entry->id, entry->url(), *pod, status == WorkerStatus::Draining,
+                       !entry->registered() && status == WorkerStatus::Failed});
+  }
+  return workers;
+}
+
 std::vector<std::string> WorkerRegistry::models() const {
   std::vector<std::string> ids;
   for (const auto& worker : workers()) {
@@ -336,8 +351,9 @@ WorkerRegistry::EntryPtr WorkerRegistry::new_entry(WorkerSpec spec) {
   return entry;
 }
 
-/// From now on the worker outlives the process, as it is.
+/// From now on the worker outlives the process, as it is. That of a pod lives as long as its pod.
 void WorkerRegistry::keep(WorkerEntry& entry) {
+  if (entry.spec.pod) return;
   entry.kept = true;
   if (state_) state_->changed();
 }

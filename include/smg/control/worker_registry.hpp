@@ -20,6 +20,7 @@ namespace smg::control {
 struct WorkerSpec;
 struct WorkerPatch;
 struct WorkerEntry;
+struct PodWorker;
 struct ProbedWorker;
 struct EngineLoad;
 class CancelScope;
@@ -76,7 +77,6 @@ class WorkerRegistry {
 
   /// The JSON of `GET /get_loads`, from the last reports.
   [[nodiscard]] std::string describe_loads() const;
-
   /// Brings the metrics up to date that are read off the fleet and not counted: for a scrape.
   void show_metrics() const;
 
@@ -85,6 +85,8 @@ class WorkerRegistry {
   /// The same with only one worker, the first, of each engine with several ranks.
   [[nodiscard]] std::vector<routing::WorkerPtr> engines() const;
   [[nodiscard]] observability::Metrics& metrics() noexcept { return metrics_; }
+  /// The workers that discovery has added, registered or not.
+  [[nodiscard]] std::vector<PodWorker> pod_workers() const;
   /// The canonical ids of all registered models, each once, in registration order.
   [[nodiscard]] std::vector<std::string> models() const;
 

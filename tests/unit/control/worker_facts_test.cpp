@@ -93,6 +93,34 @@ TEST(Metadata, TellsTheRuntime) {
   }
 }
 
+TEST(ModelCards, APodMayRenameTheMainModel) {
+  DiscoveredWorker found;
+  WorkerSpec spec = plain_spec();
+  spec.pod = PodIdentity{"p", "u", "renamed"};
+  EXPECT_EQ(model_ids(spec, found), std::vector<std::string>{"renamed"});
+  EXPECT_TRUE(model_cards(spec, found, {}).front().aliases.empty()) << "unknown is no name";
+  found.models = {{"base", 10}, {"adapter", 20}, {"renamed", 30}};
+  config::Fleet flags;
+  flags.model_aliases = {{"alias", "renamed"}};
+  const auto cards = model_cards(spec, found, flags);
+  ASSERT_EQ(cards.size(), 2U);
+  EXPECT_EQ(cards[0].id, "renamed");
+  EXPECT_EQ(cards[0].aliases, (std::vector<std::string>{"base", "alias"}));
+  EXPECT_EQ(cards[1].id, "adapter");
+  spec.pod->model_id = "base";
+  EXPECT_TRUE(model_cards(spec, found, {}).front().aliases.empty()) << "its own name";
+  spec.pod->model_id.clear();
+  EXPECT_EQ(model_ids(spec, found).front(), "base");
+}
+
+TEST(WorkerFacts, LabelsNameThePod) {
+  WorkerSpec spec = plain_spec();
+  spec.pod = PodIdentity{"p", "u", ""};
+  const auto facts = worker_facts("id", spec, {}, {});
+  EXPECT_EQ(facts.labels.at("smg.ai/pod-name"), "p");
+  EXPECT_EQ(facts.labels.at("smg.ai/pod-uid"), "u");
+}
+
 TEST(ModelCards, TheMainModelIsNamedByTheSurestSource) {
   DiscoveredWorker found;
   EXPECT_EQ(model_ids(plain_spec(), found), std::vector<std::string>{"unknown"});
