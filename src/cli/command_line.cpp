@@ -64,6 +64,7 @@ void bind_all(FlagSet& flags, Command& command, config::GatewayConfig& config) {
   bind_cache_aware(flags, config.cache_aware);
   bind_policies(flags, config.routing);
   bind_load_monitor(flags, config.load_monitor, config.worker_overload);
+  bind_discovery(flags, config.discovery);
   bind_access(flags, config.access);
   bind_observability(flags, config.observability);
   bind_tracing(flags, config.tracing);

@@ -22,6 +22,7 @@ void bind_cache_aware(FlagSet& flags, config::CacheAware& cache);
 void bind_policies(FlagSet& flags, config::RoutingTuning& tuning);
 void bind_load_monitor(FlagSet& flags, config::LoadMonitor& monitor,
                        config::WorkerOverload& overload);
+void bind_discovery(FlagSet& flags, config::Discovery& discovery);
 void bind_access(FlagSet& flags, config::Access& access);
 void bind_observability(FlagSet& flags, config::Observability& observability);
 void bind_tracing(FlagSet& flags, config::Tracing& tracing);

@@ -26,10 +26,14 @@ void bind_health(FlagSet& flags, config::Health& health) {
   flags.text({"--health-check-endpoint", "PATH", "what is asked of a worker"}, health.endpoint);
   flags.toggle({"--disable-health-check", "", "no checks; workers count as healthy"},
                health.disabled);
-  flags.toggle({"--remove-unhealthy-workers,--worker-auto-recovery,"
-                "!--no-remove-unhealthy-workers,!--no-worker-auto-recovery",
-                "", "drop workers that stay unhealthy"},
-               health.remove_unhealthy);
+  flags.add({{"--remove-unhealthy-workers,--worker-auto-recovery,"
+              "!--no-remove-unhealthy-workers,!--no-worker-auto-recovery",
+              "", "drop workers that stay unhealthy; discovery registers them anew"},
+             "as --service-discovery",
+             Arity::Switch,
+             [&remove = health.remove_unhealthy](const Words& words) {
+               remove = to_bool(words.front());
+             }});
 }
 
 }  // namespace smg::cli

@@ -45,6 +45,9 @@ void normalise(GatewayConfig& config) {
   for (auto& text : config.fleet.worker_urls) normalise_url(text);
   drop_repeats(config.fleet.worker_urls);
   normalise_modes(config.modes);
+  // Only discovery would bring a removed worker back.
+  auto& remove_unhealthy = config.health.remove_unhealthy;
+  remove_unhealthy = remove_unhealthy.value_or(config.discovery.enabled);
   normalise_header_names(config.listen.request_id_headers);
   normalise_header_names(config.fleet.routing_key_headers);
   normalise_header_names(config.upstream.forward_request_headers);

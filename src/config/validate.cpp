@@ -210,10 +210,9 @@ void check_worker_url(std::string_view flag, const std::string& text, Findings& 
   }
 }
 
-void check_fleet(const Fleet& fleet, const Modes& modes, std::size_t built_in_workers,
+void check_fleet(const Fleet& fleet, bool all_are_named, std::size_t built_in_workers,
                  Findings& out) {
   for (const auto& text : fleet.worker_urls) check_worker_url("--worker-urls", text, out);
-  const bool all_are_named = modes.router() == RouterMode::Regular;
   if (all_are_named && fleet.policy == "power_of_two" &&
       fleet.worker_urls.size() + built_in_workers < 2) {
     out.add("--policy", fleet.policy, "Needs at least 2 workers in --worker-urls");
@@ -278,6 +277,46 @@ void check_modes(const Fleet& fleet, const Modes& modes, std::size_t built_in_wo
 void check_admission(const Admission& admission, Findings& out) {
   if (admission.queue_size > 0 && admission.queue_timeout == Seconds{0}) {
     out.add("--queue-timeout-secs", "0", "Must be > 0 while --queue-size is");
+  }
+}
+
+/// Without them no call of the API server can succeed. On this machine, `kubectl proxy` needs none.
+void check_cluster_files(const Discovery& discovery, Findings& out) {
+  for (const auto& [flag, path] :
+       {std::pair{"--kubernetes-token-path", &discovery.token_path},
+        std::pair{"--kubernetes-ca-cert-path", &discovery.ca_cert_path}}) {
+    if (!is_readable(*path)) out.add(flag, *path, "Failed to read the file");
+  }
+}
+
+void check_discovery(const Discovery& discovery, Findings& out) {
+  constexpr std::string_view kNeedsDiscovery = "Needs --service-discovery";
+  if (!discovery.enabled) {
+    if (!discovery.selector.empty()) {
+      out.add("--selector", discovery.selector.begin()->first, kNeedsDiscovery);
+    }
+    if (discovery.model_id_from != ModelIdSource{}) {
+      out.add("--model-id-from", discovery.model_id_from.key, kNeedsDiscovery);
+    }
+    return;
+  }
+  if (discovery.selector.empty()) {
+    out.add("--service-discovery", "on", "Needs --selector: not every pod is a worker");
+  }
+  if (discovery.port == 0) out.add("--service-discovery-port", "0", "Port must be > 0");
+  if (const auto& name = discovery.pod_namespace; !name.empty() && !is_namespace(name)) {
+    out.add("--service-discovery-namespace", name, "Must be the name of a namespace");
+  }
+  if (discovery.api_url.empty()) {
+    out.add("--service-discovery", "on", "Needs --kubernetes-api-url outside of a cluster");
+    return;
+  }
+  const auto url = parse_issuer_url(discovery.api_url);
+  if (!url || url->target != "/") {
+    out.add("--kubernetes-api-url", without_user_info(discovery.api_url),
+            url ? "Must not have a path" : url.error().message);
+  } else if (url->server.scheme == "https") {
+    check_cluster_files(discovery, out);
   }
 }
 
@@ -449,8 +488,11 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   check_retry(config.retry, out);
   check_circuit_breaker(config.circuit_breaker, out);
   check_health(config.health, out);
-  check_fleet(config.fleet, config.modes, built_in_workers, out);
+  const bool all_are_named =
+      config.modes.router() == RouterMode::Regular && !config.discovery.enabled;
+  check_fleet(config.fleet, all_are_named, built_in_workers, out);
   check_modes(config.fleet, config.modes, built_in_workers, out);
+  check_discovery(config.discovery, out);
   out.positive("--bucket-adjust-interval-secs", config.routing.bucket.adjust_interval);
   check_admission(config.admission, out);
   check_access(config.access, out);

@@ -147,7 +147,8 @@ void WorkerRegistry::health_changed(const EntryPtr& entry, WorkerStatus status) 
   observability::log_info(
       "worker health changed",
       {{"worker", entry->url()}, {"id", entry->id}, {"status", routing::name_of(status)}});
-  if (status == WorkerStatus::Failed && config_.health.remove_unhealthy) start_removal(entry);
+  if (status == WorkerStatus::Failed && config_.health.remove_unhealthy.value_or(false))
+    start_removal(entry);
 }
 
 }  // namespace smg::control

@@ -27,6 +27,7 @@ Gateway::Gateway(const config::GatewayConfig& config)
                         config.upstream.client_key_path}),
       fleet_(threads_),
       registry_(config, metrics_, threads_, pools_, fleet_),
+      discovery_(config.discovery, metrics_, registry_),
       admin_(config, registry_),
       tokens_(config, threads_, pools_),
       traces_(config.tracing, pools_, metrics_),
@@ -41,6 +42,7 @@ Gateway::Gateway(const config::GatewayConfig& config)
       }) {}
 
 Gateway::~Gateway() {
+  discovery_.stop();
   ops_.stop();
   threads_.stop();
 }
@@ -50,6 +52,7 @@ void Gateway::start() {
   threads_.start();
   ops_.start();
   registry_.start();
+  discovery_.start();
   tokens_.start();
   traces_.start();
   observability::log_info("listening", {{"host", config_.listen.host},
@@ -91,6 +94,7 @@ void Gateway::shut_down(const std::function<bool()>& hurry) {
 }
 
 void Gateway::stop_workers() {
+  discovery_.stop();
   const auto wait_until_idle = [this](std::size_t thread, const std::function<void()>& first) {
     std::promise<void> idle;
     threads_[thread].post([&] {

@@ -5,6 +5,7 @@
 #include "gateway/client_server.hpp"
 #include "gateway/ops_server.hpp"
 #include "gateway/request_lifecycle.hpp"
+#include <smg/control/service_discovery.hpp>
 
 namespace smg::gateway {
 
@@ -38,6 +39,7 @@ class Gateway {
   upstream::PoolDirectory pools_;
   relay::FleetView fleet_;
   control::WorkerRegistry registry_;
+  control::ServiceDiscovery discovery_;
   control::AdminEndpoints admin_;
   control::TokenAuthority tokens_;
   control::TraceExporter traces_;

@@ -128,7 +128,7 @@ def test_settings_are_flags(printed, manifests):
 def test_role_lets_discovery_read_pods_and_nothing_else():
     manifests = SETS["all"]
     role, binding = one(manifests, "Role"), one(manifests, "RoleBinding")
-    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}]
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "workers"
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     account = one(manifests, "ServiceAccount")["metadata"]["name"]

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <smg/config/access.hpp>
+#include <smg/config/discovery.hpp>
 #include <smg/config/router_mode.hpp>
 #include <smg/config/routing_tuning.hpp>
 #include <smg/config/tracing.hpp>
@@ -71,13 +73,13 @@ struct CircuitBreaker {
 };
 
 struct Health {
-  bool disabled = false;                ///< --disable-health-check
-  std::uint32_t failure_threshold = 3;  ///< --health-failure-threshold
-  std::uint32_t success_threshold = 2;  ///< --health-success-threshold
-  Seconds timeout{5};                   ///< --health-check-timeout-secs
-  Seconds interval{60};                 ///< --health-check-interval-secs
-  std::string endpoint = "/health";     ///< --health-check-endpoint
-  bool remove_unhealthy = false;        ///< --remove-unhealthy-workers
+  bool disabled = false;                 ///< --disable-health-check
+  std::uint32_t failure_threshold = 3;   ///< --health-failure-threshold
+  std::uint32_t success_threshold = 2;   ///< --health-success-threshold
+  Seconds timeout{5};                    ///< --health-check-timeout-secs
+  Seconds interval{60};                  ///< --health-check-interval-secs
+  std::string endpoint = "/health";      ///< --health-check-endpoint
+  std::optional<bool> remove_unhealthy;  ///< --remove-unhealthy-workers; unset: with discovery
 };
 
 struct Fleet {
@@ -126,6 +128,7 @@ struct GatewayConfig {
   Health health;
   Fleet fleet;
   Modes modes;
+  Discovery discovery;
   Admission admission;
   Access access;
   CacheAware cache_aware;

@@ -5,8 +5,8 @@
 namespace smg::config {
 
 /// Brings values that have several spellings into one: addresses without brackets, worker URLs as
-/// in ruling 20 and each only once, header names in lower case. Invalid values stay as they are,
-/// for validate() to name.
+/// in ruling 20 and each only once, header names in lower case. Settles what follows other settings
+/// unless it is set. Invalid values stay as they are, for validate() to name.
 void normalise(GatewayConfig& config);
 
 }  // namespace smg::config

@@ -124,7 +124,6 @@ class WorkerRegistry {
   void health_changed(const EntryPtr& entry, routing::WorkerStatus status);
   void load_polled(WorkerEntry& entry, std::optional<EngineLoad> load);
   void drop(const EntryPtr& entry);
-
   [[nodiscard]] std::vector<SavedWorker> kept_workers() const;
 
   const config::GatewayConfig& config_;

@@ -131,7 +131,6 @@ class Metrics {
   /// smg_trace_spans_exported_total, smg_trace_spans_dropped_total: what became of spans.
   void count_spans_exported(std::uint64_t spans);
   void count_spans_dropped(std::string_view reason, std::uint64_t spans);
-
   /// The series of one worker. The handle may outlive the Metrics.
   [[nodiscard]] std::unique_ptr<WorkerSeries> open_worker_series(std::string_view url);
 
@@ -145,7 +144,6 @@ class Metrics {
   void show_process() const;
 
   struct Families;
-
   std::unique_ptr<Families> families_;
 };
 

@@ -111,12 +111,12 @@ TEST_F(CommandLine, SetsUpstreamAndResilience) {
        [](auto& c) { return c.health.interval == Seconds{1}; }},
       {{"--health-check-endpoint", "/x"}, [](auto& c) { return c.health.endpoint == "/x"; }},
       {{"--disable-health-check"}, [](auto& c) { return c.health.disabled; }},
-      {{"--remove-unhealthy-workers"}, [](auto& c) { return c.health.remove_unhealthy; }},
-      {{"--worker-auto-recovery"}, [](auto& c) { return c.health.remove_unhealthy; }},
+      {{"--remove-unhealthy-workers"}, [](auto& c) { return c.health.remove_unhealthy.value(); }},
+      {{"--worker-auto-recovery"}, [](auto& c) { return c.health.remove_unhealthy.value(); }},
       {{"--worker-auto-recovery", "--no-remove-unhealthy-workers"},
-       [](auto& c) { return !c.health.remove_unhealthy; }},
+       [](auto& c) { return !c.health.remove_unhealthy.value(); }},
       {{"--no-worker-auto-recovery", "--remove-unhealthy-workers"},
-       [](auto& c) { return c.health.remove_unhealthy; }},
+       [](auto& c) { return c.health.remove_unhealthy.value(); }},
   };
   expect_settings(kCases);
 }
@@ -486,7 +486,7 @@ TEST_F(CommandLine, RefusesUnsupportedFlagsByName) {
       {"--epd-disaggregation"},
       {"--encode", "http://a"},
       {"--pd-admission-wait-secs", "1"},
-      {"--service-discovery"},
+      {"--router-selector", "a=b"},
       {"--enable-wasm"},
       {"--mcp-config-path", "f"},
       {"--enable-mesh"},

@@ -26,7 +26,7 @@ TEST_F(SettingSources, TakesTheEnvironment) {
   EXPECT_EQ(config.fleet.worker_urls, (Arguments{"http://a:1", "http://b:2", "http://c:3"}));
   EXPECT_TRUE(config.retry.disabled);
   EXPECT_FALSE(config.observability.log_json);
-  EXPECT_TRUE(config.health.remove_unhealthy);
+  EXPECT_TRUE(config.health.remove_unhealthy.value());
   EXPECT_EQ(config.fleet.model_aliases.size(), 2U);
   EXPECT_EQ(config.limits.request_timeout, Seconds{1800});
 }
@@ -126,7 +126,7 @@ TEST_F(SettingSources, TakesAFile) {
   EXPECT_EQ(config.retry.jitter, 0.5);
   EXPECT_EQ(config.cache_aware.match_threshold, 0.7);
   EXPECT_TRUE(config.observability.log_json);
-  EXPECT_TRUE(config.health.remove_unhealthy);
+  EXPECT_TRUE(config.health.remove_unhealthy.value());
   EXPECT_TRUE(config.listen.request_id_headers.empty());
 }
 
