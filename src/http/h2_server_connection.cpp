@@ -143,7 +143,8 @@ void H2ServerConnection::cut_streams() {
 
 /// Lets the client read our last bytes: closing over unread input would reset the connection.
 net::Task<> H2ServerConnection::linger() {
-  if (lost_ || !(unread_ || failed_)) co_return;
+  const bool more_is_coming = unread_ || failed_;
+  if (lost_ || (!more_is_coming && stream_->quiet())) co_return;
   stream_->shutdown_write();
   clock_ = Clock::Ending;
   timeout_.arm(kLinger);
@@ -152,7 +153,7 @@ net::Task<> H2ServerConnection::linger() {
     const IoResult got = stream_->read(scratch);
     if (got.status == IoResult::Status::Done) {
       left -= std::min<std::uint64_t>(left, got.bytes);
-    } else if (got.status == IoResult::Status::WouldBlock) {
+    } else if (got.status == IoResult::Status::WouldBlock && more_is_coming) {
       stream_->await_readable();
       co_await wake_.wait();
     } else {
