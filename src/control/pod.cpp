@@ -123,8 +123,8 @@ Result<PodPage> PodReader::read_page(std::string_view json) {
   if (page.version.empty() || list.at_key("items").get(found)) {
     return unreadable("something that is no list of pods");
   }
-  // null stands for an empty list.
-  if (!found.is_null() && found.get(items)) return unreadable("a list without items");
+  if (found.is_null()) return page;  // stands for an empty list
+  if (found.get(items)) return unreadable("a list without items");
   for (const element item : items) {
     object one;
     if (item.get(one)) return unreadable("a pod that is no object");

@@ -30,7 +30,8 @@ Pod read(std::string_view json, const config::Discovery& settings = {}) {
 
 TEST(PodReader, SaysWhatDiscoveryNeeds) {
   EXPECT_EQ(read(pod_json()), (Pod{"n", "p", "u", "10.0.0.7", true, {80}, ""}));
-  EXPECT_EQ(read(R"({"metadata":{"name":"new"}})"), (Pod{"", "new", "", "", false, {80}, ""}));
+  EXPECT_EQ(read(R"({"metadata":{"name":"new","resourceVersion":"1"}})"),
+            (Pod{"", "new", "", "", false, {80}, ""}));
 }
 
 TEST(PodReader, SaysWhetherAPodIsReady) {
