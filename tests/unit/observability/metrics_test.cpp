@@ -374,12 +374,13 @@ TEST(Metrics, TellsOfDiscovery) {
   metrics.discovery().count_failure("watch");
   const auto found = samples(metrics.exposition());
   const std::string discovery = "smg_discovery_";
-  const std::string source = R"(source="kubernetes"})";
-  EXPECT_EQ(found.at(discovery + "workers_discovered{" + source), "3");
-  EXPECT_EQ(found.at(discovery + R"(registrations_total{result="duplicate",)" + source), "1");
-  EXPECT_EQ(found.at(discovery + R"(deregistrations_total{reason="reconciled",)" + source), "1");
-  EXPECT_EQ(found.at(discovery + "sync_duration_seconds_count{" + source), "1");
-  EXPECT_EQ(found.at(discovery + R"(api_failures_total{call="watch",)" + source), "1");
+  const std::string source = R"({source="kubernetes")";
+  EXPECT_EQ(found.at(discovery + "workers_discovered" + source + "}"), "3");
+  EXPECT_EQ(found.at(discovery + "registrations_total" + source + R"(,result="duplicate"})"), "1");
+  EXPECT_EQ(found.at(discovery + "deregistrations_total" + source + R"(,reason="reconciled"})"),
+            "1");
+  EXPECT_EQ(found.at(discovery + "sync_duration_seconds_count" + source + "}"), "1");
+  EXPECT_EQ(found.at(discovery + "api_failures_total" + source + R"(,call="watch"})"), "1");
 }
 
 TEST(Metrics, TellsOfTheProcessAndItsThreads) {
