@@ -13,7 +13,7 @@ std::string variable(const char* name) {
 }
 
 /// Adds `key=value` words; one word may hold several, with commas between them.
-void add_labels(std::map<std::string, std::string>& labels, const Words& words) {
+void add_labels(config::PodSelector& labels, const Words& words) {
   Words reasons;
   for (const auto& word : words) {
     text::for_each_element(word, [&](std::string_view element) {
@@ -46,18 +46,24 @@ config::ModelIdSource to_model_id_source(const std::string& word) {
   throw ValueError(word + " - Must be namespace, label:<key> or annotation:<key>");
 }
 
-}  // namespace
-
-void bind_discovery(FlagSet& flags, config::Discovery& discovery) {
-  flags.group("Workers in Kubernetes");
-  discovery.api_url = config::cluster_api_url(variable("KUBERNETES_SERVICE_HOST"),
-                                              variable("KUBERNETES_SERVICE_PORT"));
-  flags.toggle({"--service-discovery", "", "the ready pods of --selector are workers"},
-               discovery.enabled);
-  flags.add({{"--selector", "KEY=VALUE...", "labels of the workers' pods"},
-             "none",
-             Arity::AtLeastOne,
-             [&labels = discovery.selector](const Words& words) { add_labels(labels, words); }});
+void bind_pods(FlagSet& flags, config::Discovery& discovery) {
+  const auto selector = [&](const FlagText& text, config::PodSelector& labels) {
+    flags.add({text, "none", Arity::AtLeastOne,
+               [&labels](const Words& words) { add_labels(labels, words); }});
+  };
+  const auto annotation = [&](const FlagText& text, std::string& name) {
+    flags.add({text, name, Arity::One, [&name](const Words& words) {
+                 if (!config::is_label_key(words.front())) {
+                   throw ValueError(words.front() + " - Must be the key of an annotation");
+                 }
+                 name = words.front();
+               }});
+  };
+  selector({"--selector", "KEY=VALUE...", "labels of the workers' pods"}, discovery.selector);
+  selector({"--prefill-selector", "KEY=VALUE...", "labels of prefill workers' pods"},
+           discovery.prefill_selector);
+  selector({"--decode-selector", "KEY=VALUE...", "labels of decode workers' pods"},
+           discovery.decode_selector);
   flags.number({"--service-discovery-port", "PORT",
                 "where workers listen in their pods, unless the annotation smg.ai/worker-ports "
                 "has one port or several"},
@@ -74,6 +80,15 @@ void bind_discovery(FlagSet& flags, config::Discovery& discovery) {
              [&source = discovery.model_id_from](const Words& words) {
                source = to_model_id_source(words.front());
              }});
+  annotation({"--kv-connector-annotation", "KEY", "where a pod tells its worker's kv_connector"},
+             discovery.kv_connector_annotation);
+  annotation({"--kv-engine-id-annotation", "KEY", "where a pod tells its worker's kv_engine_id"},
+             discovery.kv_engine_id_annotation);
+}
+
+void bind_api_server(FlagSet& flags, config::Discovery& discovery) {
+  discovery.api_url = config::cluster_api_url(variable("KUBERNETES_SERVICE_HOST"),
+                                              variable("KUBERNETES_SERVICE_PORT"));
   flags.add({{"--kubernetes-api-url", "URL", "the API server: https, or http on this machine"},
              "that of KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT",
              Arity::One,
@@ -82,6 +97,16 @@ void bind_discovery(FlagSet& flags, config::Discovery& discovery) {
              discovery.token_path);
   flags.text({"--kubernetes-ca-cert-path", "FILE", "PEM: who may vouch for it"},
              discovery.ca_cert_path);
+}
+
+}  // namespace
+
+void bind_discovery(FlagSet& flags, config::Discovery& discovery) {
+  flags.group("Workers in Kubernetes");
+  flags.toggle({"--service-discovery", "", "the ready pods of the selectors are workers"},
+               discovery.enabled);
+  bind_pods(flags, discovery);
+  bind_api_server(flags, discovery);
 }
 
 }  // namespace smg::cli

@@ -289,24 +289,31 @@ void check_cluster_files(const Discovery& discovery, Findings& out) {
   }
 }
 
-void check_discovery(const Discovery& discovery, Findings& out) {
-  constexpr std::string_view kNeedsDiscovery = "Needs --service-discovery";
-  if (!discovery.enabled) {
-    if (!discovery.selector.empty()) {
-      out.add("--selector", discovery.selector.begin()->first, kNeedsDiscovery);
-    }
-    if (discovery.model_id_from != ModelIdSource{}) {
-      out.add("--model-id-from", discovery.model_id_from.key, kNeedsDiscovery);
-    }
-    return;
+/// Selectors that nobody would look at.
+void check_selectors(const Discovery& discovery, const Modes& modes, Findings& out) {
+  const bool shares = modes.prefill_decode || modes.multi_model;
+  const auto check = [&](std::string_view flag, const PodSelector& selector, bool looked_at,
+                         std::string_view rule) {
+    if (selector.empty()) return;
+    const auto& label = selector.begin()->first;
+    if (!discovery.enabled) out.add(flag, label, "Needs --service-discovery");
+    if (discovery.enabled && !looked_at) out.add(flag, label, rule);
+  };
+  check("--selector", discovery.selector, modes.router() != RouterMode::PrefillDecode,
+        "Under --pd-disaggregation, pods are found by --prefill-selector and --decode-selector");
+  for (const auto& [flag, selector] :
+       {std::pair{"--prefill-selector", &discovery.prefill_selector},
+        std::pair{"--decode-selector", &discovery.decode_selector}}) {
+    check(flag, *selector, shares, "Needs --pd-disaggregation or --enable-igw");
   }
-  if (discovery.selector.empty()) {
+  if (!discovery.enabled) return;
+  if (discovery.selector.empty() && discovery.prefill_selector.empty() &&
+      discovery.decode_selector.empty()) {
     out.add("--service-discovery", "on", "Needs --selector: not every pod is a worker");
   }
-  if (discovery.port == 0) out.add("--service-discovery-port", "0", "Port must be > 0");
-  if (const auto& name = discovery.pod_namespace; !name.empty() && !is_namespace(name)) {
-    out.add("--service-discovery-namespace", name, "Must be the name of a namespace");
-  }
+}
+
+void check_api_server(const Discovery& discovery, Findings& out) {
   if (discovery.api_url.empty()) {
     out.add("--service-discovery", "on", "Needs --kubernetes-api-url outside of a cluster");
     return;
@@ -318,6 +325,21 @@ void check_discovery(const Discovery& discovery, Findings& out) {
   } else if (url->server.scheme == "https") {
     check_cluster_files(discovery, out);
   }
+}
+
+void check_discovery(const Discovery& discovery, const Modes& modes, Findings& out) {
+  check_selectors(discovery, modes, out);
+  if (!discovery.enabled) {
+    if (discovery.model_id_from != ModelIdSource{}) {
+      out.add("--model-id-from", discovery.model_id_from.key, "Needs --service-discovery");
+    }
+    return;
+  }
+  if (discovery.port == 0) out.add("--service-discovery-port", "0", "Port must be > 0");
+  if (const auto& name = discovery.pod_namespace; !name.empty() && !is_namespace(name)) {
+    out.add("--service-discovery-namespace", name, "Must be the name of a namespace");
+  }
+  check_api_server(discovery, out);
 }
 
 /// A key becomes part of a field line, where a blank would end it.
@@ -492,7 +514,7 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
       config.modes.router() == RouterMode::Regular && !config.discovery.enabled;
   check_fleet(config.fleet, all_are_named, built_in_workers, out);
   check_modes(config.fleet, config.modes, built_in_workers, out);
-  check_discovery(config.discovery, out);
+  check_discovery(config.discovery, config.modes, out);
   out.positive("--bucket-adjust-interval-secs", config.routing.bucket.adjust_interval);
   check_admission(config.admission, out);
   check_access(config.access, out);

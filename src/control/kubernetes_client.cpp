@@ -64,14 +64,14 @@ upstream::Origin origin_at(const std::string& url) {
 
 }  // namespace
 
-std::string pods_target(const config::Discovery& settings) {
-  std::string selector;
-  for (const auto& [key, content] : settings.selector) {
-    selector += (selector.empty() ? "" : ",") + key + "=" + content;
+std::string pods_target(const config::Discovery& settings, const config::PodSelector& selector) {
+  std::string terms;
+  for (const auto& [key, content] : selector) {
+    terms += (terms.empty() ? "" : ",") + key + "=" + content;
   }
   const auto& name = settings.pod_namespace;
   return "/api/v1/" + (name.empty() ? "" : "namespaces/" + name + "/") +
-         "pods?labelSelector=" + percent_encoded(selector);
+         "pods?labelSelector=" + percent_encoded(terms);
 }
 
 std::string token_in(std::string_view text) {
@@ -84,9 +84,7 @@ std::string token_in(std::string_view text) {
 }
 
 KubernetesClient::KubernetesClient(const config::Discovery& settings, net::IoThreads& threads)
-    : settings_(settings),
-      pods_(pods_target(settings)),
-      tls_(std::make_unique<net::TlsClient>(tls_settings(settings))) {
+    : settings_(settings), tls_(std::make_unique<net::TlsClient>(tls_settings(settings))) {
   upstream::PoolSettings pool;
   pool.connect_timeout = std::chrono::duration_cast<config::Seconds>(kConnectTimeout);
   pool_ = std::make_shared<upstream::HostPool>(threads, *tls_, origin_at(settings.api_url), pool);
@@ -105,9 +103,9 @@ upstream::FetchRequest KubernetesClient::request(std::string target) const {
   return request;
 }
 
-net::Task<Result<upstream::FetchedResponse>> KubernetesClient::list(CancelScope& scope,
-                                                                    std::string next) {
-  std::string target = pods_ + "&limit=" + std::to_string(kPodsOfAPage);
+net::Task<Result<upstream::FetchedResponse>> KubernetesClient::list(
+    CancelScope& scope, const config::PodSelector& selector, std::string next) {
+  std::string target = pods_target(settings_, selector) + "&limit=" + std::to_string(kPodsOfAPage);
   if (!next.empty()) target += "&continue=" + percent_encoded(next);
   auto response =
       co_await scope.fetch(pool_, request(std::move(target)), kListTimeout, kLongestPage);
@@ -115,11 +113,12 @@ net::Task<Result<upstream::FetchedResponse>> KubernetesClient::list(CancelScope&
 }
 
 net::Task<Result<upstream::FetchedResponse>> KubernetesClient::watch(
-    CancelScope& scope, std::string version, std::chrono::seconds length,
-    std::function<bool(std::string_view)> take) {
-  std::string target = pods_ + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
-                       std::to_string(length.count()) +
-                       "&resourceVersion=" + percent_encoded(version);
+    CancelScope& scope, const config::PodSelector& selector, std::string version,
+    std::chrono::seconds length, std::function<bool(std::string_view)> take) {
+  std::string target =
+      pods_target(settings_, selector) +
+      "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(length.count()) +
+      "&resourceVersion=" + percent_encoded(version);
   LineSplitter lines(kLongestLine);
   bool too_long = false;
   const auto take_piece = [&](std::string_view piece) {

@@ -24,29 +24,29 @@ class KubernetesClient {
   /// Closes the connections behind their calls.
   void close();
 
-  /// One page of the pods of --selector; `next` as the page before has it, or empty. Errors: as of
+  /// One page of the pods of `selector`; `next` as the page before has it, or empty. Errors: as of
   /// upstream::fetch.
-  [[nodiscard]] net::Task<Result<upstream::FetchedResponse>> list(CancelScope& scope,
-                                                                  std::string next);
+  [[nodiscard]] net::Task<Result<upstream::FetchedResponse>> list(
+      CancelScope& scope, const config::PodSelector& selector, std::string next);
 
   /// What happens to them from `version` on: `take` is given each line until it returns false.
   /// Ends after `length` at the latest. Errors: as of upstream::fetch_stream;
   /// UpstreamResponseTooLarge for a line beyond 4 MiB.
   [[nodiscard]] net::Task<Result<upstream::FetchedResponse>> watch(
-      CancelScope& scope, std::string version, std::chrono::seconds length,
-      std::function<bool(std::string_view)> take);
+      CancelScope& scope, const config::PodSelector& selector, std::string version,
+      std::chrono::seconds length, std::function<bool(std::string_view)> take);
 
  private:
   [[nodiscard]] upstream::FetchRequest request(std::string target) const;
 
   const config::Discovery& settings_;
-  const std::string pods_;  ///< path and query that all calls begin with
   std::unique_ptr<net::TlsClient> tls_;
   std::shared_ptr<upstream::HostPool> pool_;
 };
 
-/// The path of the pods in a namespace, or of all, with --selector as a query.
-[[nodiscard]] std::string pods_target(const config::Discovery& settings);
+/// The path of the pods in --service-discovery-namespace, or of all, with a selector as its query.
+[[nodiscard]] std::string pods_target(const config::Discovery& settings,
+                                      const config::PodSelector& selector);
 
 /// The text of a token's file without blanks around it; empty for what cannot be a token.
 [[nodiscard]] std::string token_in(std::string_view text);

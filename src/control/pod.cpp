@@ -14,6 +14,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 constexpr std::string_view kPortsAnnotation = "smg.ai/worker-ports";
+constexpr std::string_view kBootstrapAnnotation = "sglang.ai/bootstrap-port";
 
 GatewayError unreadable(const char* what) {
   return fail(ErrorCode::UpstreamBodyFailed, std::string("The API server sent ") + what);
@@ -43,17 +44,20 @@ bool is_ready(object status) {
   });
 }
 
+std::optional<std::uint16_t> to_port(std::string_view word) {
+  const auto number = text::parse_decimal(word);
+  if (!number || *number == 0 || *number > UINT16_MAX) return std::nullopt;
+  return static_cast<std::uint16_t>(*number);
+}
+
 /// The ports of the annotation, or that of the flag where there is none that can be understood.
 std::vector<std::uint16_t> ports_of(std::string_view annotation, std::uint16_t otherwise) {
   std::vector<std::uint16_t> ports;
   bool understood = true;
   text::for_each_element(annotation, [&](std::string_view word) {
-    const auto number = text::parse_decimal(word);
-    if (!number || *number == 0 || *number > UINT16_MAX) {
-      understood = false;
-    } else if (std::ranges::find(ports, *number) == ports.end()) {
-      ports.push_back(static_cast<std::uint16_t>(*number));
-    }
+    const auto port = to_port(word);
+    understood = understood && port;
+    if (port && std::ranges::find(ports, *port) == ports.end()) ports.push_back(*port);
   });
   if (!understood || ports.empty()) return {otherwise};
   return ports;
@@ -70,6 +74,14 @@ std::string model_id_of(object meta, const config::ModelIdSource& source) {
   return {};
 }
 
+/// What tells prefill and decode workers how caches change hands.
+void read_pairing(Pod& pod, object meta, const config::Discovery& settings) {
+  pod.bootstrap_port = to_port(text::trim(text_at(meta, "annotations", kBootstrapAnnotation)));
+  pod.kv_connector = text_at(meta, "annotations", settings.kv_connector_annotation);
+  text::for_each_element(text_at(meta, "annotations", settings.kv_engine_id_annotation),
+                         [&](std::string_view id) { pod.kv_engine_ids.emplace_back(id); });
+}
+
 Result<Pod> read_pod(object from, const config::Discovery& settings) {
   object meta;
   Pod pod;
@@ -80,6 +92,7 @@ Result<Pod> read_pod(object from, const config::Discovery& settings) {
   pod.uid = text_at(meta, "uid");
   pod.model_id = model_id_of(meta, settings.model_id_from);
   pod.ports = ports_of(text_at(meta, "annotations", kPortsAnnotation), settings.port);
+  read_pairing(pod, meta, settings);
   element ending;
   const bool ends = !meta.at_key("deletionTimestamp").get(ending) && !ending.is_null();
   object status;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,11 @@ struct Pod {
   std::string ip;      ///< canonical, without brackets; empty as long as there is none
   bool ready = false;  ///< runs, says that it is ready, and has not been told to end
   std::vector<std::uint16_t> ports;  ///< a worker listens on each
-  std::string model_id;              ///< as --model-id-from has it; empty: the worker's own
+  std::string model_id = {};         ///< as --model-id-from has it; empty: the worker's own
+  // Of prefill and decode workers, from annotations.
+  std::optional<std::uint16_t> bootstrap_port = {};
+  std::string kv_connector = {};
+  std::vector<std::string> kv_engine_ids = {};  ///< by port; fewer than ports: the others have none
 
   /// What is unique among the pods that there are at a time.
   [[nodiscard]] std::string key() const { return pod_namespace + "/" + name; }

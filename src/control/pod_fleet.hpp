@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "control/pod.hpp"
-#include "control/pod_identity.hpp"
+#include "control/pod_facts.hpp"
 
 namespace smg::control {
 
-/// Pods as the API server last told of them, and the workers that they ask for. Pure.
+/// The pods of one selector as the API server last told of them, and the workers that they ask
+/// for. Pure.
 class PodFleet {
  public:
+  /// `role`: that of the workers.
+  explicit PodFleet(routing::WorkerRole role) : role_(role) {}
+
   /// After a list: these are all the pods that there are.
   void replace(std::vector<Pod> pods);
   /// An event of a watch; false: it changes nothing.
@@ -19,9 +23,10 @@ class PodFleet {
 
   /// One for each port of each ready pod, by URL. Of two pods with the same address, as there can
   /// be for a moment while one replaces the other, the one with the greater name.
-  [[nodiscard]] std::map<std::string, PodIdentity> workers() const;
+  [[nodiscard]] std::map<std::string, PodFacts> workers() const;
 
  private:
+  routing::WorkerRole role_;
   std::map<std::string, Pod> pods_;  ///< by Pod::key()
 };
 
@@ -29,7 +34,7 @@ class PodFleet {
 struct PodWorker {
   std::string id;
   std::string url;
-  PodIdentity pod;
+  PodFacts pod;
   bool leaving = false;  ///< is drained and goes by itself
   bool failed = false;   ///< could not be registered, and is not tried any more
 };
@@ -38,7 +43,7 @@ struct PodWorker {
 struct DiscoveryPlan {
   struct Registration {
     std::string url;
-    PodIdentity pod;
+    PodFacts pod;
     std::string id;  ///< of the worker that it changes; empty: there is none yet
   };
 
@@ -49,9 +54,9 @@ struct DiscoveryPlan {
   [[nodiscard]] bool empty() const noexcept { return registrations.empty() && removals.empty(); }
 };
 
-/// Compares. A pod that took another one's address is another worker: the old one leaves first. A
-/// pod that changes the name of its model registers anew, and serves meanwhile.
-[[nodiscard]] DiscoveryPlan plan_discovery(const std::map<std::string, PodIdentity>& wanted,
+/// Compares. A pod that took another one's address, or another role, is another worker: the old one
+/// leaves first. A pod that changes the name of its model registers anew, and serves meanwhile.
+[[nodiscard]] DiscoveryPlan plan_discovery(const std::map<std::string, PodFacts>& wanted,
                                            const std::vector<PodWorker>& present);
 
 }  // namespace smg::control

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/pod_identity.hpp"
+#include "control/pod_facts.hpp"
 #include <smg/config/worker_url.hpp>
 #include <smg/control/control_result.hpp>
 #include <smg/routing/pd_pairing.hpp>
@@ -93,7 +93,7 @@ struct WorkerSpec {
   std::optional<ResilienceOverrides> resilience;
   std::optional<std::uint32_t> load_monitor_interval_secs;
   std::optional<OverloadOverrides> overload;
-  std::optional<PodIdentity> pod;  ///< of a worker that discovery has found
+  std::optional<PodFacts> pod;  ///< of a worker that discovery has found
 };
 
 /// The body of PATCH: what it names is changed, labels and health field by field.

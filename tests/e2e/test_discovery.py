@@ -17,12 +17,12 @@ TOKEN = "first-token-of-the-account"
 class Discovering(Launched):
     """`smg launch` that looks for pods with the label app=vllm."""
 
-    def __init__(self, api, folder, *flags: str, **options) -> None:
+    def __init__(self, api, folder, *flags: str, selector: str | None = "app=vllm", **options) -> None:
         self.token = folder / "token"
         self.token.write_text(TOKEN + "\n")
-        super().__init__("--service-discovery", "--selector", "app=vllm", "--service-discovery-port", "9",
-                         "--kubernetes-api-url", api.url, "--kubernetes-token-path", str(self.token), *flags,
-                         await_workers=False, **options)
+        flags = (*(["--selector", selector] if selector else []), *flags)
+        super().__init__("--service-discovery", "--service-discovery-port", "9", "--kubernetes-api-url", api.url,
+                         "--kubernetes-token-path", str(self.token), *flags, await_workers=False, **options)
 
     async def serves(self, *workers: Worker) -> list[dict]:
         wanted = sorted(w.url for w in workers)
@@ -321,6 +321,22 @@ async def test_pods_are_not_kept_in_the_state_file(tmp_path):
             assert patched.status == 202
             assert [w["priority"] for w in await g.worker_list()] == [7]
             assert not state.exists() or a.url not in state.read_text()
+
+
+async def test_pairs_are_found_by_two_selectors(tmp_path):
+    async with engines(2) as (prefill, decode), ApiServer() as api:
+        api.apply(pod("p", prefill.port, labels={"role": "prefill"}, annotations={"sglang.ai/bootstrap-port": "9001"}))
+        api.apply(pod("d", decode.port, labels={"role": "decode"}))
+        flags = ["--pd-disaggregation", "--prefill-selector", "role=prefill", "--decode-selector", "role=decode"]
+        async with Discovering(api, tmp_path, *flags, selector=None) as g:
+            workers = {w["url"]: w for w in await g.serves(prefill, decode)}
+            assert [workers[w.url]["worker_type"] for w in (prefill, decode)] == ["prefill", "decode"]
+            assert (await g.post("/v1/chat/completions", chat())).status == 200
+            assert [w.seen[0].json()["bootstrap_port"] for w in (prefill, decode)] == [9001, 9001]
+            # Another role is another worker.
+            api.apply(pod("p", prefill.port, labels={"role": "decode"}))
+            await g.wait_for(lambda ws: len(ws) == 2 and {w["worker_type"] for w in ws} == {"decode"})
+            assert {query["labelSelector"] for query in api.lists()} == {"role=prefill", "role=decode"}
 
 
 async def test_a_stop_does_not_wait_for_the_watch(tmp_path):

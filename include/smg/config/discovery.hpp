@@ -17,13 +17,20 @@ struct ModelIdSource {
   friend bool operator==(const ModelIdSource&, const ModelIdSource&) = default;
 };
 
+/// Labels that pods must have, with their values; empty: no pods.
+using PodSelector = std::map<std::string, std::string>;
+
 /// Workers that are pods of a Kubernetes cluster.
 struct Discovery {
-  bool enabled = false;                         ///< --service-discovery
-  std::map<std::string, std::string> selector;  ///< --selector: labels that the pods must have
-  std::uint16_t port = 80;                      ///< --service-discovery-port
-  std::string pod_namespace;    ///< --service-discovery-namespace; empty: all of the cluster
-  ModelIdSource model_id_from;  ///< --model-id-from
+  bool enabled = false;          ///< --service-discovery
+  PodSelector selector;          ///< --selector
+  PodSelector prefill_selector;  ///< --prefill-selector
+  PodSelector decode_selector;   ///< --decode-selector
+  std::uint16_t port = 80;       ///< --service-discovery-port
+  std::string pod_namespace;     ///< --service-discovery-namespace; empty: all of the cluster
+  ModelIdSource model_id_from;   ///< --model-id-from
+  std::string kv_connector_annotation = "smg.ai/kv-connector";  ///< --kv-connector-annotation
+  std::string kv_engine_id_annotation = "smg.ai/kv-engine-id";  ///< --kv-engine-id-annotation
 
   /// --kubernetes-api-url (ours): https, or http with this machine; empty: there is none.
   std::string api_url;

@@ -58,6 +58,21 @@ TEST_F(DiscoveryFlags, SetWhereModelsAreNamed) {
   }
 }
 
+TEST_F(DiscoveryFlags, SetWhatPairsAreMadeOf) {
+  const auto parsed =
+      parse_launch({"--service-discovery", "--pd-disaggregation", "--prefill-selector", "role=p",
+                    "--decode-selector", "role=d", "--kv-connector-annotation", "own/c",
+                    "--kv-engine-id-annotation", "id", "--kubernetes-api-url", "http://localhost"});
+  ASSERT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  const auto& discovery = parsed.outcome.config.discovery;
+  EXPECT_EQ(discovery.prefill_selector, (Labels{{"role", "p"}}));
+  EXPECT_EQ(discovery.decode_selector, (Labels{{"role", "d"}}));
+  EXPECT_EQ(discovery.kv_connector_annotation, "own/c");
+  EXPECT_EQ(discovery.kv_engine_id_annotation, "id");
+  EXPECT_EQ(settings_of({"--enable-igw", "--decode-selector", "a=b"}).discovery.decode_selector,
+            (Labels{{"a", "b"}}));
+}
+
 TEST_F(DiscoveryFlags, FindTheApiServerInTheEnvironment) {
   set("KUBERNETES_SERVICE_HOST", "fd00::1");
   set("KUBERNETES_SERVICE_PORT", "6443");
@@ -84,6 +99,12 @@ TEST_F(DiscoveryFlags, AreRefusedWhereTheyCannotWork) {
        "--service-discovery: on - Needs --kubernetes-api-url outside of a cluster"},
       {{"--selector", "a=b"}, "--selector: a - Needs --service-discovery"},
       {{"--model-id-from", "label:x"}, "--model-id-from: x - Needs --service-discovery"},
+      {{"--prefill-selector", "a=b"}, "--prefill-selector: a - Needs --service-discovery"},
+      {{"--service-discovery", "--decode-selector", "a=b"},
+       "--decode-selector: a - Needs --pd-disaggregation or --enable-igw"},
+      {{"--service-discovery", "--pd-disaggregation", "--selector", "a=b"},
+       "--selector: a - Under --pd-disaggregation, pods"},
+      {{"--kv-connector-annotation", "a b"}, "--kv-connector-annotation: a b - Must be the key"},
       {{"--selector", "a"}, "--selector: a - Must be <label>=<value>"},
       {{"--selector", "a=b c"}, "--selector: a=b c - Must be"},
       {{"--selector", "a!=b"}, "--selector: a!=b - Must be"},

@@ -9,7 +9,8 @@
 namespace smg::control {
 namespace {
 
-using Wanted = std::map<std::string, PodIdentity>;
+using Wanted = std::map<std::string, PodFacts>;
+using routing::WorkerRole;
 using std::chrono::milliseconds;
 
 Pod ready_pod(std::string name, std::string ip, std::vector<std::uint16_t> ports = {8000}) {
@@ -21,7 +22,7 @@ PodEvent event(PodEvent::Kind kind, Pod pod) {
 }
 
 TEST(PodFleet, AsksForAWorkerAtEachPortOfEachReadyPod) {
-  PodFleet fleet;
+  PodFleet fleet(WorkerRole::Regular);
   Pod unready = ready_pod("c", "10.0.0.3");
   unready.ready = false;
   fleet.replace({ready_pod("a", "10.0.0.1", {8000, 80}), ready_pod("b", "fd00::2"), unready});
@@ -34,7 +35,7 @@ TEST(PodFleet, AsksForAWorkerAtEachPortOfEachReadyPod) {
 
 TEST(PodFleet, FollowsEvents) {
   using Kind = PodEvent::Kind;
-  PodFleet fleet;
+  PodFleet fleet(WorkerRole::Regular);
   EXPECT_TRUE(fleet.apply(event(Kind::Changed, ready_pod("a", "10.0.0.1"))));
   EXPECT_FALSE(fleet.apply(event(Kind::Changed, ready_pod("a", "10.0.0.1"))));
   EXPECT_EQ(fleet.workers().size(), 1U);
@@ -51,9 +52,35 @@ TEST(PodFleet, FollowsEvents) {
 }
 
 TEST(PodFleet, OnePodHasAnAddress) {
-  PodFleet fleet;
+  PodFleet fleet(WorkerRole::Regular);
   fleet.replace({ready_pod("b", "10.0.0.1"), ready_pod("a", "10.0.0.1")});
   EXPECT_EQ(fleet.workers(), (Wanted{{"http://10.0.0.1:8000", {"b", "uid-b", ""}}}));
+}
+
+TEST(PodFleet, SaysHowPairsHandCachesOver) {
+  Pod pod = ready_pod("a", "10.0.0.1", {1, 2});
+  pod.bootstrap_port = 9001;
+  pod.kv_connector = "NixlConnector";
+  pod.kv_engine_ids = {"e1"};
+  const struct {
+    WorkerRole role;
+    PodFacts first;
+    PodFacts second;
+  } cases[] = {
+      {WorkerRole::Regular, {"a", "uid-a"}, {"a", "uid-a"}},
+      {WorkerRole::Prefill,
+       {"a", "uid-a", "", WorkerRole::Prefill, 9001, "NixlConnector", "e1"},
+       {"a", "uid-a", "", WorkerRole::Prefill, 9001, "NixlConnector", ""}},
+      {WorkerRole::Decode,
+       {"a", "uid-a", "", WorkerRole::Decode, {}, "NixlConnector", "e1"},
+       {"a", "uid-a", "", WorkerRole::Decode, {}, "NixlConnector", ""}},
+  };
+  for (const auto& c : cases) {
+    PodFleet fleet(c.role);
+    fleet.replace({pod});
+    EXPECT_EQ(fleet.workers(),
+              (Wanted{{"http://10.0.0.1:1", c.first}, {"http://10.0.0.1:2", c.second}}));
+  }
 }
 
 /// `+url`, `~id` (changed) and `-id`, then `…` if something has to wait.
@@ -65,9 +92,10 @@ std::string shown(const DiscoveryPlan& plan) {
 }
 
 TEST(DiscoveryPlan, BringsTheFleetToWhatPodsAskFor) {
-  const PodIdentity pod{"p", "u", ""};
-  const PodIdentity successor{"p", "u2", ""};
-  const PodIdentity renamed{"p", "u", "model"};
+  const PodFacts pod{"p", "u", ""};
+  const PodFacts successor{"p", "u2", ""};
+  const PodFacts renamed{"p", "u", "model"};
+  const PodFacts prefill{"p", "u", "", WorkerRole::Prefill};
   const struct {
     const char* what;
     Wanted wanted;
@@ -86,6 +114,7 @@ TEST(DiscoveryPlan, BringsTheFleetToWhatPodsAskFor) {
        {{"1", "A", pod, true}},
        "..."},
       {"another model", {{"A", renamed}}, {{"1", "A", pod}}, "~1"},
+      {"another role", {{"A", prefill}}, {{"1", "A", pod}}, "-1..."},
       {"could not be registered", {{"A", pod}}, {{"1", "A", pod, false, true}}, "+A"},
       {"could not be, and is gone", {}, {{"1", "A", pod, false, true}}, "-1"},
       {"moved", {{"B", pod}}, {{"1", "A", pod}}, "+B-1"},
@@ -149,11 +178,9 @@ TEST(CallPauses, GrowAndStartAnew) {
 
 TEST(KubernetesClient, AsksForThePodsOfTheSelector) {
   config::Discovery settings;
-  settings.selector = {{"app", "vllm"}};
-  EXPECT_EQ(pods_target(settings), "/api/v1/pods?labelSelector=app%3Dvllm");
+  EXPECT_EQ(pods_target(settings, {{"app", "vllm"}}), "/api/v1/pods?labelSelector=app%3Dvllm");
   settings.pod_namespace = "serving";
-  settings.selector["example.com/tier"] = "";
-  EXPECT_EQ(pods_target(settings),
+  EXPECT_EQ(pods_target(settings, {{"app", "vllm"}, {"example.com/tier", ""}}),
             "/api/v1/namespaces/serving/"
             "pods?labelSelector=app%3Dvllm%2Cexample.com%2Ftier%3D");
 }

@@ -106,6 +106,24 @@ TEST(PodReader, TakesTheModelFromWhereItIsTold) {
   }
 }
 
+TEST(PodReader, TakesFromAnnotationsHowCachesChangeHands) {
+  config::Discovery settings;
+  const auto pod = read(pod_json(R"(,"annotations":{"sglang.ai/bootstrap-port":" 9001",
+      "smg.ai/kv-connector":"NixlConnector","smg.ai/kv-engine-id":"e1, e2"})"),
+                        settings);
+  EXPECT_EQ(pod.bootstrap_port, 9001);
+  EXPECT_EQ(pod.kv_connector, "NixlConnector");
+  EXPECT_EQ(pod.kv_engine_ids, (std::vector<std::string>{"e1", "e2"}));
+  settings.kv_connector_annotation = "own/connector";
+  settings.kv_engine_id_annotation = "own/id";
+  const auto own = read(pod_json(R"(,"annotations":{"sglang.ai/bootstrap-port":"none",
+      "smg.ai/kv-connector":"x","own/connector":"c","own/id":"i"})"),
+                        settings);
+  EXPECT_EQ(own.bootstrap_port, std::nullopt);
+  EXPECT_EQ(own.kv_connector, "c");
+  EXPECT_EQ(own.kv_engine_ids, std::vector<std::string>{"i"});
+}
+
 TEST(PodReader, ReadsEvents) {
   const config::Discovery settings;
   PodReader reader(settings);

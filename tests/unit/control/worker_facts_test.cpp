@@ -96,7 +96,7 @@ TEST(Metadata, TellsTheRuntime) {
 TEST(ModelCards, APodMayRenameTheMainModel) {
   DiscoveredWorker found;
   WorkerSpec spec = plain_spec();
-  spec.pod = PodIdentity{"p", "u", "renamed"};
+  spec.pod = PodFacts{"p", "u", "renamed"};
   EXPECT_EQ(model_ids(spec, found), std::vector<std::string>{"renamed"});
   EXPECT_TRUE(model_cards(spec, found, {}).front().aliases.empty()) << "unknown is no name";
   found.models = {{"base", 10}, {"adapter", 20}, {"renamed", 30}};
@@ -115,7 +115,7 @@ TEST(ModelCards, APodMayRenameTheMainModel) {
 
 TEST(WorkerFacts, LabelsNameThePod) {
   WorkerSpec spec = plain_spec();
-  spec.pod = PodIdentity{"p", "u", ""};
+  spec.pod = PodFacts{"p", "u", ""};
   const auto facts = worker_facts("id", spec, {}, {});
   EXPECT_EQ(facts.labels.at("smg.ai/pod-name"), "p");
   EXPECT_EQ(facts.labels.at("smg.ai/pod-uid"), "u");
