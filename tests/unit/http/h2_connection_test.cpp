@@ -266,7 +266,7 @@ TEST_F(H2ConnectionTest, FloodsEndTheConnection) {
     client.send(greeting() + first);
     bool open = true;
     // Nothing is read meanwhile, so that every answer is left to the gateway.
-    for (std::uint32_t i = 0; open && i < 1000000; i += 100) {
+    for (std::uint32_t i = 0; open && i < 4000000; i += 100) {
       std::string frames;
       for (std::uint32_t j = 0; j < 100; ++j) frames += next(i + j);
       open = client.send(frames);
