@@ -227,7 +227,8 @@ void RequestLifecycle::audit(const Request& request, const control::Verdict& ver
        .details = verdict.refusal ? std::string_view(verdict.refusal->message) : ""});
 }
 
-/// Answers what needs no look at the body: wrong methods, announced lengths past the limit.
+/// Answers what needs no look at the body: wrong methods, announced lengths past the limit,
+/// expectations that nobody can meet.
 bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bool method_allowed) {
   const auto& head = request.client.head();
   if (!method_allowed) {
@@ -236,6 +237,10 @@ bool RequestLifecycle::refuse_early(Request& request, std::string_view allow, bo
   }
   if (head.content_length.value_or(0) > config_.limits.max_payload_size) {
     answer(request, length_limit_exceeded());
+    return true;
+  }
+  if (head.expects_unknown) {
+    answer(request, {.status = 417});
     return true;
   }
   return false;

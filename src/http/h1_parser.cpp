@@ -198,7 +198,7 @@ std::size_t find_head_end(string_view bytes, std::size_t searched) noexcept {
 Result<> parse_request_head(RequestHead& head, const HeadLimits& limits) {
   string_view rest = head.text;
   head.content_length.reset();
-  head.chunked = head.expects_continue = false;
+  head.chunked = false;
   if (auto line = parse_request_line(take_line(rest), head, limits); !line) return line;
   if (auto fields = parse_fields(rest, head.fields, limits); !fields) return fields;
   if (auto host = check_host(head); !host) return host;
@@ -216,9 +216,7 @@ Result<> parse_request_head(RequestHead& head, const HeadLimits& limits) {
   const bool conflicting = framing->transfer_encoding && framing->content_length;
   head.keep_alive =
       !framing->closes && !conflicting && (head.version == 11 || framing->keeps_alive);
-  if (const Field* expect = head.find("expect"); expect != nullptr && head.version == 11) {
-    head.expects_continue = text::equals_ignoring_case(expect->value, "100-continue");
-  }
+  read_expectation(head);
   return {};
 }
 

@@ -65,7 +65,7 @@ bool fill_request_head(RequestHead& head, H2FieldBlock&& block) {
   if (const Field* length = head.find("content-length")) {
     head.content_length = text::parse_decimal(length->value);
   }
-  head.expects_continue = text::equals_ignoring_case(head.value("expect"), "100-continue");
+  read_expectation(head);
   return true;
 }
 

@@ -69,4 +69,14 @@ std::string_view reason_phrase(int status) noexcept {
   }
 }
 
+void read_expectation(RequestHead& head) noexcept {
+  head.expects_continue = head.expects_unknown = false;
+  if (head.version == 10) return;
+  for (const auto& [name, value] : head.fields) {
+    if (name.size() != 6 || !text::equals_ignoring_case(name, "expect")) continue;
+    const bool known = text::equals_ignoring_case(value, "100-continue");
+    (known ? head.expects_continue : head.expects_unknown) = true;
+  }
+}
+
 }  // namespace smg::http

@@ -71,6 +71,7 @@ struct RequestHead {
   bool chunked = false;
   bool keep_alive = true;
   bool expects_continue = false;
+  bool expects_unknown = false;  ///< something else than 100-continue: it cannot be met
 
   [[nodiscard]] const Field* find(std::string_view name) const noexcept {
     return find_field(fields, name);
@@ -80,6 +81,10 @@ struct RequestHead {
     return field != nullptr ? field->value : std::string_view{};
   }
 };
+
+/// Reads the Expect fields of a head whose `version` and `fields` are there. HTTP/1.0 has no
+/// expectations (RFC 9110 10.1.1).
+void read_expectation(RequestHead& head) noexcept;
 
 /// A response's status and fields as a worker sent them. The views point into `text`.
 struct ResponseHead {

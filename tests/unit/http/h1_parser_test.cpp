@@ -220,6 +220,7 @@ struct Read {
   bool chunked = false;
   bool keep_alive = true;
   bool expects_continue = false;
+  bool expects_unknown = false;
 };
 
 void expect_read(const std::vector<Read>& cases) {
@@ -236,6 +237,7 @@ void expect_read(const std::vector<Read>& cases) {
     EXPECT_EQ(head.chunked, c.chunked) << c.name;
     EXPECT_EQ(head.keep_alive, c.keep_alive) << c.name;
     EXPECT_EQ(head.expects_continue, c.expects_continue) << c.name;
+    EXPECT_EQ(head.expects_unknown, c.expects_unknown) << c.name;
   }
 }
 
@@ -310,7 +312,15 @@ TEST(RequestHead, PersistenceAndExpectationsAreRead) {
        .text = post("expect: 100-Continue\r\nContent-Length: 5\r\n"),
        .content_length = 5,
        .expects_continue = true},
-      {.name = "another expectation", .text = post("Expect: 200-ok\r\n")},
+      {.name = "another expectation", .text = post("Expect: 200-ok\r\n"), .expects_unknown = true},
+      {.name = "another expectation besides",
+       .text = post("Expect: 100-continue\r\nexpect: 200-ok\r\n"),
+       .expects_continue = true,
+       .expects_unknown = true},
+      {.name = "1.0 does not expect anything else either",
+       .text = old("Expect: 200-ok\r\n"),
+       .version = 10,
+       .keep_alive = false},
       {.name = "1.0 expects nothing",
        .text = old("Expect: 100-continue\r\n"),
        .version = 10,
@@ -392,7 +402,8 @@ TEST(RequestHead, ValidHostsOfAllKindsAreAccepted) {
 
 TEST(RequestHead, IsFilledAnewByEveryParse) {
   RequestHead head;
-  head.text = post("Content-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n");
+  head.text =
+      post("Content-Length: 5\r\nExpect: 100-continue\r\nExpect: b\r\nConnection: close\r\n");
   ASSERT_TRUE(parse_request_head(head));
   head.text = "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n";
   ASSERT_TRUE(parse_request_head(head));
@@ -400,6 +411,7 @@ TEST(RequestHead, IsFilledAnewByEveryParse) {
   EXPECT_EQ(head.content_length, std::nullopt);
   EXPECT_TRUE(head.keep_alive);
   EXPECT_FALSE(head.expects_continue);
+  EXPECT_FALSE(head.expects_unknown);
   head.text = post("Transfer-Encoding: chunked\r\n");
   ASSERT_TRUE(parse_request_head(head));
   EXPECT_EQ(head.query, "");
