@@ -58,7 +58,7 @@ std::string_view version_text(int version) noexcept {
 /// One request's facts for metrics and the access log.
 struct RequestLifecycle::Request {
   http::ClientExchange& client;
-  std::string id;
+  relay::RequestId id;
   Clock::time_point started;
   relay::CorsAnswer cors;
   std::string_view path_template{};  ///< empty: the path is not one of ours
@@ -72,15 +72,15 @@ struct RequestLifecycle::Request {
   observability::RequestTracePtr trace{};  ///< null: the request is not traced
 };
 
-std::string request_id_of(const http::RequestHead& head,
-                          const std::vector<std::string>& id_fields) {
+relay::RequestId request_id_of(const http::RequestHead& head,
+                               const std::vector<std::string>& id_fields) {
   for (const std::string& name : id_fields) {
     const auto* field = head.find(name);
     if (field != nullptr && observability::acceptable_request_id(field->value)) {
-      return std::string(observability::clip_request_id(field->value));
+      return {std::string(observability::clip_request_id(field->value)), true};
     }
   }
-  return observability::make_request_id(id_prefix(head.path));
+  return {observability::make_request_id(id_prefix(head.path)), false};
 }
 
 void write_plain(http::ClientExchange& client, const PlainResponse& response,
@@ -112,7 +112,7 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
   } catch (const std::exception& e) {
     // Memory that cannot be had ends one request, not the process.
     observability::log_error("a request failed within the gateway",
-                             {{"request_id", request.id}, {"what", e.what()}});
+                             {{"request_id", request.id.text}, {"what", e.what()}});
     fail_internally(request);
   }
   finish(request);
@@ -124,7 +124,7 @@ void RequestLifecycle::answer(Request& request, const PlainResponse& response,
   request.permit.give_back();
   request.error_code = response.error_code;
   head_goes_out(request, response.status);
-  write_plain(request.client, response, request.id, request.cors, further);
+  write_plain(request.client, response, request.id.text, request.cors, further);
 }
 
 void RequestLifecycle::head_goes_out(Request& request, int status) {
@@ -223,7 +223,7 @@ void RequestLifecycle::audit(const Request& request, const control::Verdict& ver
        .path = head.path,
        .resource = request.path_template,
        .allowed = !verdict.refusal,
-       .request_id = request.id,
+       .request_id = request.id.text,
        .details = verdict.refusal ? std::string_view(verdict.refusal->message) : ""});
 }
 
@@ -350,7 +350,7 @@ void RequestLifecycle::begin_trace(Request& request) {
   request.trace->method = http::name(head.method);
   request.trace->route = request.path_template;
   request.trace->scheme = config_.listen.tls_cert_path.empty() ? "http" : "https";
-  request.trace->request_id = request.id;
+  request.trace->request_id = request.id.text;
 }
 
 void RequestLifecycle::end_trace(Request& request) noexcept {
@@ -374,7 +374,7 @@ void RequestLifecycle::finish(Request& request) {
                                .status = request.status,
                                .latency = std::chrono::duration_cast<std::chrono::microseconds>(
                                    Clock::now() - request.started),
-                               .request_id = request.id,
+                               .request_id = request.id.text,
                                .worker = request.worker_url,
                                .bytes_in = request.client.bytes_received(),
                                .bytes_out = request.client.bytes_sent(),

@@ -68,8 +68,8 @@ class RequestLifecycle final : public http::RequestHandler {
 
 /// The id of a request: the client's own, from the first configured field that has an acceptable
 /// one, or a new one with the prefix of the path.
-[[nodiscard]] std::string request_id_of(const http::RequestHead& head,
-                                        const std::vector<std::string>& id_fields);
+[[nodiscard]] relay::RequestId request_id_of(const http::RequestHead& head,
+                                             const std::vector<std::string>& id_fields);
 
 /// Writes a response of the gateway's own, whole, with the fields that all responses carry.
 void write_plain(http::ClientExchange& client, const PlainResponse& response,

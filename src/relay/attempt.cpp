@@ -97,8 +97,9 @@ void write_upstream_head(Attempt& attempt, const Services& services, http::BodyL
                          bool keep_content_encoding) {
   const auto& facts = attempt.worker().facts();
   const std::string bearer = facts.api_key.empty() ? std::string() : "Bearer " + facts.api_key;
+  const RequestContext& request = attempt.request();
   http::Fields fields =
-      upstream_fields(attempt.request().client.head(), {bearer, attempt.request().hides_credential},
+      upstream_fields(request.client.head(), request.request_id, {bearer, request.hides_credential},
                       services.config.upstream.forward_request_headers, keep_content_encoding);
   observability::TraceParentText traceparent;
   if (auto& trace = attempt.trace(); trace.on()) {

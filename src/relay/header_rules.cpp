@@ -1,4 +1,5 @@
 #include <smg/base/text.hpp>
+#include <smg/observability/request_id.hpp>
 #include <smg/relay/header_rules.hpp>
 
 namespace smg::relay {
@@ -7,14 +8,14 @@ namespace {
 using std::string_view;
 using text::equals_ignoring_case;
 
-enum class Passing : std::uint8_t { Dropped, Passed, FirstLineOnly };
+enum class Passing : std::uint8_t { Dropped, Passed, FirstLineOnly, Id };
 
 /// The allow-list of request fields, told apart by length first.
 Passing request_rule(string_view name) noexcept {
   switch (name.size()) {
     case 10: return equals_ignoring_case(name, "tracestate") ? Passing::Passed : Passing::Dropped;
     case 11: return equals_ignoring_case(name, "traceparent") ? Passing::Passed : Passing::Dropped;
-    case 12: return equals_ignoring_case(name, "x-request-id") ? Passing::Passed : Passing::Dropped;
+    case 12: return equals_ignoring_case(name, "x-request-id") ? Passing::Id : Passing::Dropped;
     case 13:
       if (equals_ignoring_case(name, "authorization")) return Passing::FirstLineOnly;
       break;
@@ -31,6 +32,11 @@ Passing request_rule(string_view name) noexcept {
 /// The fields in which the gateway takes a client's key (ruling 26).
 bool is_credential(string_view name) noexcept {
   return equals_ignoring_case(name, "authorization") || equals_ignoring_case(name, "x-api-key");
+}
+
+bool is_id(string_view value) noexcept {
+  return observability::acceptable_request_id(value) &&
+         value.size() <= observability::kMaxRequestIdLength;
 }
 
 bool is_any_of(string_view name, std::span<const string_view> names) noexcept {
@@ -81,7 +87,8 @@ bool is_named_by_connection(const http::Fields& fields, string_view name) noexce
 
 }  // namespace
 
-http::Fields upstream_fields(const http::RequestHead& client, const WorkerCredential& credential,
+http::Fields upstream_fields(const http::RequestHead& client, const RequestId& id,
+                             const WorkerCredential& credential,
                              std::span<const std::string> further, bool keep_content_encoding) {
   http::Fields fields;
   fields.reserve(8);
@@ -89,6 +96,7 @@ http::Fields upstream_fields(const http::RequestHead& client, const WorkerCreden
   fields.push_back({"accept", "*/*"});
   const bool has_connection = client.find("connection") != nullptr;
   bool authorized = false;
+  bool named = false;
   for (const auto& field : client.fields) {
     Passing rule = request_rule(field.name);
     if (rule == Passing::Dropped) {
@@ -102,8 +110,13 @@ http::Fields upstream_fields(const http::RequestHead& client, const WorkerCreden
     if (has_connection && is_named_by_connection(client.fields, field.name)) continue;
     if (credential.hides_clients && is_credential(field.name)) continue;
     if (rule == Passing::FirstLineOnly && std::exchange(authorized, true)) continue;
-    fields.push_back(field);
+    if (rule == Passing::Id && !std::exchange(named, true)) {
+      fields.push_back({field.name, id.text});
+    } else if (rule != Passing::Id || is_id(field.value)) {
+      fields.push_back(field);
+    }
   }
+  if (!named && id.from_client) fields.push_back({"x-request-id", id.text});
   if (!authorized && !credential.authorization.empty()) {
     fields.push_back({"authorization", credential.authorization});
   }

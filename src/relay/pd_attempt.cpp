@@ -38,7 +38,7 @@ void write_error_event(PdAttempt& attempt, Attempt& decode, const FailedAnswer& 
   if (error.retry_after_seconds > 0) response.fields.push_back({"retry-after", retry_after});
   response.fields.push_back({"x-smg-error-code", row(error.code).wire_code});
   response.fields.push_back({"x-smg-routed-worker-id", decode.worker().url()});
-  append_gateway_fields(response.fields, context.request_id, context.cors);
+  append_gateway_fields(response.fields, context.request_id.text, context.cors);
   context.status = error.status();
   if (context.head_goes_out) context.head_goes_out(context.status);
   if (context.about_to_complete) context.about_to_complete();

@@ -79,7 +79,8 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
   RequestContext& request = attempt.request();
   auto& client = request.client;
   http::ClientResponse response{
-      head.status, client_fields(head, {attempt.worker().url(), request.request_id, request.cors})};
+      head.status,
+      client_fields(head, {attempt.worker().url(), request.request_id.text, request.cors})};
   const bool success = head.status >= 200 && head.status < 300;
   if (!default_content_type.empty() && success && head.find("content-type") == nullptr) {
     response.fields.push_back({"content-type", default_content_type});
@@ -149,7 +150,8 @@ net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
   RequestContext& request = attempt.request();
   auto& client = request.client;
   http::ClientResponse response{
-      head.status, client_fields(head, {attempt.worker().url(), request.request_id, request.cors})};
+      head.status,
+      client_fields(head, {attempt.worker().url(), request.request_id.text, request.cors})};
   if (content == Content::Changed) drop_body_digests(response.fields);
   announce_head(request, head.status);
   const bool bodiless = head.length.kind == http::BodyLength::Kind::None;

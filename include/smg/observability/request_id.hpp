@@ -12,12 +12,12 @@ inline constexpr std::size_t kMaxRequestIdLength = 256;
 /// the generator is not a cryptographic one.
 [[nodiscard]] std::string make_request_id(std::string_view prefix);
 
-/// Whether a client's id may be used: only printable ASCII, blanks and tabs. The empty id may.
+/// Whether a client's id may be used: only printable ASCII, blanks and tabs, and not empty.
 [[nodiscard]] constexpr bool acceptable_request_id(std::string_view id) noexcept {
   for (const char c : id) {
     if ((c < ' ' || c > '~') && c != '\t') return false;
   }
-  return true;
+  return !id.empty();
 }
 
 /// The id, cut after kMaxRequestIdLength characters.

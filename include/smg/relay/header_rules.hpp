@@ -15,13 +15,21 @@ struct WorkerCredential {
   bool hides_clients = false;  ///< the client's credential is for the gateway, not for workers
 };
 
+/// A request's id as its client gets it back.
+struct RequestId {
+  std::string text;
+  bool from_client = false;  ///< else it was made here
+};
+
 /// The fields of a request that goes to a worker (ruling 6): those of the client's that are on the
 /// list below or on `further`, and the gateway's own. The views point into `client` and the
 /// arguments.
 ///
 /// Passed on: authorization (the first line), x-request-id and x-request-id-*, x-correlation-id,
-/// traceparent, tracestate, x-smg-routing-key, anthropic-version, anthropic-beta.
-[[nodiscard]] http::Fields upstream_fields(const http::RequestHead& client,
+/// traceparent, tracestate, x-smg-routing-key, anthropic-version, anthropic-beta. Where the client
+/// names the request, in whichever field, the worker knows it by the same x-request-id as the
+/// client: the first one is `id`, and values that cannot be ids are not passed on.
+[[nodiscard]] http::Fields upstream_fields(const http::RequestHead& client, const RequestId& id,
                                            const WorkerCredential& credential,
                                            std::span<const std::string> further,
                                            bool keep_content_encoding);

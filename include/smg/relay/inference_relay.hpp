@@ -12,6 +12,7 @@
 #include <smg/relay/body_path.hpp>
 #include <smg/relay/cors.hpp>
 #include <smg/relay/fleet_view.hpp>
+#include <smg/relay/header_rules.hpp>
 
 namespace smg::relay {
 
@@ -19,7 +20,7 @@ namespace smg::relay {
 struct RequestContext {
   http::ClientExchange& client;
   InferenceRoute route;
-  std::string request_id;
+  RequestId request_id;
   std::chrono::steady_clock::time_point started;
   /// Called with the status of a worker's response just before its head goes to the client.
   std::function<void(int)> head_goes_out{};

@@ -16,7 +16,7 @@ std::string id_of(std::string_view path, http::Fields fields,
   http::RequestHead head;
   head.path = path;
   head.fields = std::move(fields);
-  return request_id_of(head, names);
+  return request_id_of(head, names).text;
 }
 
 TEST(RequestIdOf, TheFirstConfiguredFieldWins) {
@@ -31,7 +31,7 @@ TEST(RequestIdOf, TheFirstConfiguredFieldWins) {
       {"third name", {{"X-Trace-ID", "c"}}, "c"},
       {"fourth name", {{"request-id", "d"}}, "d"},
       {"several lines", {{"x-request-id", "a"}, {"x-request-id", "b"}}, "a"},
-      {"empty counts", {{"x-request-id", ""}, {"x-correlation-id", "b"}}, ""},
+      {"empty is none", {{"x-request-id", ""}, {"x-correlation-id", "b"}}, "b"},
       {"blanks within", {{"x-request-id", "a b"}}, "a b"},
       {"not printable", {{"x-request-id", "caf\xe9"}, {"x-correlation-id", "b"}}, "b"},
   };
@@ -67,6 +67,16 @@ TEST(RequestIdOf, GeneratedOnesHaveThePrefixOfTheirRoute) {
     EXPECT_EQ(id.size(), c.prefix.size() + 24) << c.path << ": " << id;
     EXPECT_NE(id, id_of(c.path, {}));
   }
+}
+
+TEST(RequestIdOf, TellsWhoseItIs) {
+  http::RequestHead head;
+  head.path = "/generate";
+  EXPECT_FALSE(request_id_of(head, kNames).from_client);
+  head.fields = {{"x-request-id", "caf\xe9"}};
+  EXPECT_FALSE(request_id_of(head, kNames).from_client);
+  head.fields = {{"x-request-id", "a"}};
+  EXPECT_TRUE(request_id_of(head, kNames).from_client);
 }
 
 TEST(RequestIdOf, AnUnacceptableIdIsReplaced) {

@@ -20,10 +20,11 @@ Lines lines_of(const http::Fields& fields) {
 
 /// The lines behind the gateway's own two of the client's request.
 Lines passed_on(const http::Fields& fields, const WorkerCredential& credential = {},
-                const std::vector<std::string>& further = {}, bool keep_coding = false) {
+                const std::vector<std::string>& further = {}, bool keep_coding = false,
+                const RequestId& id = {"a", false}) {
   http::RequestHead head;
   head.fields = fields;
-  Lines lines = lines_of(upstream_fields(head, credential, further, keep_coding));
+  Lines lines = lines_of(upstream_fields(head, id, credential, further, keep_coding));
   EXPECT_GE(lines.size(), 2U);
   EXPECT_EQ(lines[0], (Lines::value_type{"content-type", "application/json"}));
   EXPECT_EQ(lines[1], (Lines::value_type{"accept", "*/*"}));
@@ -108,6 +109,37 @@ TEST(UpstreamFields, NamesOfConnectionAreForOneHopOnly) {
                        {"tracestate", "c"}}),
             (Lines{{"traceparent", "b"}}));
   EXPECT_EQ(passed_on({{"x-extra", "a"}, {"connection", "x-extra"}}, {}, {"x-extra"}), Lines{});
+}
+
+TEST(UpstreamFields, TheWorkerKnowsTheRequestByTheIdOfTheClient) {
+  const struct {
+    std::string_view name;
+    http::Fields fields;
+    RequestId id;
+    Lines expected;
+  } cases[] = {
+      {"nobody named it", {}, {"made", false}, {}},
+      {"an id that cannot be one",
+       {{"X-Request-Id", "caf\xe9"}},
+       {"made", false},
+       {{"X-Request-Id", "made"}}},
+      {"cut off", {{"x-request-id", "long"}}, {"lo", true}, {{"x-request-id", "lo"}}},
+      {"named in another field", {{"x-trace-id", "b"}}, {"b", true}, {{"x-request-id", "b"}}},
+      {"named in two fields",
+       {{"x-correlation-id", "b"}, {"x-request-id", "a"}},
+       {"b", true},
+       {{"x-correlation-id", "b"}, {"x-request-id", "b"}}},
+      {"of further lines, those that can be ids",
+       {{"x-request-id", "a"},
+        {"x-request-id", "\xff"},
+        {"x-request-id", ""},
+        {"x-request-id", "c"}},
+       {"a", true},
+       {{"x-request-id", "a"}, {"x-request-id", "c"}}},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(passed_on(c.fields, {}, {}, false, c.id), c.expected) << c.name;
+  }
 }
 
 TEST(UpstreamFields, FurtherNamesArePassedOnInAnyCase) {
