@@ -324,7 +324,8 @@ net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRo
       co_return;
     }
     call.body.append(scratch.data(), *got);
-    if (call.body.size() > config_.limits.max_payload_size) {
+    const auto limit = config_.limits.max_payload_size;
+    if (call.body.size() > limit || client.announced_bytes() > limit - call.body.size()) {
       answer(request, length_limit_exceeded());
       co_return;
     }

@@ -41,6 +41,9 @@ class H1ServerConnection final : public ServerConnection,
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
   std::uint64_t spliceable_bytes() const noexcept override;
   net::Task<Result<std::size_t>> read_body_into(net::Pipe& pipe) override;
+  std::uint64_t announced_bytes() const noexcept override {
+    return head_.chunked ? chunks_.chunk_remaining() : body_left_;
+  }
   bool body_ready() const noexcept override { return !body_ended_ && !input_.empty(); }
   bool body_ended() const noexcept override { return body_ended_; }
   void cancel_read() noexcept override;

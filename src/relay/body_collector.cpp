@@ -43,7 +43,8 @@ net::Task<Result<BodyBuffer>> collect_body(const Services& services, RequestCont
     auto got = co_await client.read_body(room);
     if (!got) co_return got.error();
     body.commit(*got);
-    if (body.size() > limit) {
+    // What is announced need not be waited for.
+    if (body.size() > limit || client.announced_bytes() > limit - body.size()) {
       co_return fail(ErrorCode::BodyTooLarge,
                      "Request body exceeded " + std::to_string(limit) + " bytes");
     }

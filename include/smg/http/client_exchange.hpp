@@ -47,6 +47,10 @@ class ClientExchange {
     co_return std::size_t{0};
   }
 
+  /// Body bytes that the client has announced and not sent yet, by its Content-Length or by the
+  /// size of the chunk that it is sending; 0 where nothing says so.
+  [[nodiscard]] virtual std::uint64_t announced_bytes() const noexcept { return 0; }
+
   /// Body bytes are at hand, so that `read_body` will not wait.
   [[nodiscard]] virtual bool body_ready() const noexcept = 0;
 

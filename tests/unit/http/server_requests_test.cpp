@@ -131,6 +131,28 @@ TEST_F(ServerRequestTest, BodiesArriveWholeWhateverTheFramingAndTheRoom) {
   }
 }
 
+TEST_F(ServerRequestTest, TellsHowMuchOfABodyIsAnnounced) {
+  handler.script = [](ClientExchange& client) -> net::Task<> {
+    std::string room(1, '\0');
+    const auto got = co_await client.read_body(room);
+    answer(client, got ? 200 : 400, std::to_string(client.announced_bytes()));
+  };
+  const struct {
+    std::string request;
+    std::string_view announced;
+  } cases[] = {
+      {post("Content-Length: 5\r\n", "h"), "4"},
+      {post("Transfer-Encoding: chunked\r\n", "10000\r\nh"), "65535"},
+      {post("Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\nh"), "18446744073709551614"},
+      {post("Transfer-Encoding: chunked\r\n", "1\r\nh\r\n"), "0"},
+      {get("/"), "0"}};
+  for (const auto& c : cases) {
+    auto client = connect();
+    client.send(c.request);
+    EXPECT_EQ(read_response(client).body, c.announced) << c.request;
+  }
+}
+
 TEST_F(ServerRequestTest, BrokenChunksAreUnreadableAndClose) {
   handler.script = [](ClientExchange& client) -> net::Task<> {
     const auto body = co_await read_all(client);
