@@ -66,12 +66,28 @@ bool H2ClientExchange::take_head(H2FieldBlock&& block) {
   return accepted;
 }
 
-net::Task<> H2ClientExchange::finish() {
+net::Task<> H2ClientExchange::finish(net::Duration patience) {
   on_gone_ = nullptr;
-  const bool is_drained = co_await wait_until_drained();
+  flush();
+  bool is_drained = drained() && !gone_;
+  if (!is_drained && !gone_) is_drained = co_await deliver(patience);
   if (is_drained && end_sent_) co_await discard_upload();
   if (!is_drained || closed_) co_return;
   reset(end_sent_ ? kH2NoError : kH2InternalError);
+}
+
+/// Waits until the client has taken what is written, for as long as it takes something at all.
+/// False: it did not.
+net::Task<bool> H2ClientExchange::deliver(net::Duration patience) {
+  std::uint64_t seen = bytes_taken_;
+  net::Deadline progress(thread_.deadlines(), [&] {
+    if (bytes_taken_ == seen) return abort();
+    seen = bytes_taken_;
+    progress.arm(patience);
+  });
+  progress.arm(patience);
+  const bool is_drained = co_await wait_until_drained();
+  co_return is_drained;
 }
 
 /// Takes the rest of an upload whose answer is whole, within bounds: many a client reads the answer
@@ -265,6 +281,7 @@ H2SessionObserver::BodyPiece H2ClientExchange::fill_body(std::span<char> into) {
     write_gate_.open();
   }
   if (queue_.empty()) direct_.remove_prefix(take(direct_));
+  bytes_taken_ += size;
   return {size, response_complete_ && queue_.empty() && direct_.empty()};
 }
 

@@ -39,8 +39,9 @@ class H2ClientExchange final : public ClientExchange {
   [[nodiscard]] bool take_head(H2FieldBlock&& block);
 
   /// Delivers what is left of the response and ends the stream: behind a bounded rest of the upload
-  /// if the response is whole; as an error if the handler left it incomplete.
-  [[nodiscard]] net::Task<> finish();
+  /// if the response is whole; as an error if the handler left it incomplete, or if the client
+  /// takes nothing for as long as `patience`.
+  [[nodiscard]] net::Task<> finish(net::Duration patience);
 
   /// Calls the `on_gone` callback if the client is gone. Directly below the event loop.
   void notify_if_gone();
@@ -81,6 +82,7 @@ class H2ClientExchange final : public ClientExchange {
 
  private:
   [[nodiscard]] std::size_t take_input(std::span<char> into);
+  [[nodiscard]] net::Task<bool> deliver(net::Duration patience);
   [[nodiscard]] net::Task<> discard_upload();
   void send_continue();
   void client_left() noexcept;
@@ -120,6 +122,7 @@ class H2ClientExchange final : public ClientExchange {
 
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;
+  std::uint64_t bytes_taken_ = 0;  // of those sent, what the session has taken
 };
 
 }  // namespace smg::http

@@ -284,7 +284,7 @@ net::Task<> H2ServerConnection::run(Arrival arrival) {
   } else {
     co_await handler_->handle(exchange);
   }
-  co_await exchange.finish();
+  co_await exchange.finish(settings_.idle_connection_timeout);
   arrival.exchange.reset();
   wake_.open();
 }

@@ -233,6 +233,19 @@ TEST_F(H2ResponseTest, ABrokenOffResponseIsResetBehindWhatThereIs) {
   EXPECT_EQ(client.answer(client.open("GET", "/nothing")).error, kH2InternalError);
 }
 
+TEST_F(H2ResponseTest, AClientThatTakesNothingIsGivenUp) {
+  settings.idle_connection_timeout = config::Seconds{1};
+  handler.script = [](ClientExchange& client) -> net::Task<> {
+    answer(client, 200, std::string(200000, 'x'));
+    co_return;
+  };
+  H2Client client(connect(), {.initial_window = 65535});
+  client.reads_at_once = false;
+  const auto& given_up = client.answer(client.open("GET", "/"));
+  EXPECT_FALSE(given_up.complete);
+  EXPECT_EQ(given_up.error, kH2InternalError);
+}
+
 TEST_F(H2ResponseTest, AnEarlyAnswerIsWholeAndTheUploadIsTakenWithinBounds) {
   handler.script = [](ClientExchange& client) -> net::Task<> {
     answer(client, 413, "too large");
