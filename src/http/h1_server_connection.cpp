@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "http/http_date.hpp"
+#include "http/queued_chunk.hpp"
 #include <smg/http/h1_parser.hpp>
 #include <smg/http/wire_text.hpp>
 
@@ -252,6 +253,7 @@ void H1ServerConnection::abort() noexcept {
 void H1ServerConnection::client_left() noexcept {
   if (std::exchange(gone_, true)) return;
   queue_.clear();
+  queued_bytes_ = 0;
   read_gate_.open();
   write_gate_.open();
   if (on_gone_) std::exchange(on_gone_, nullptr)();
@@ -482,12 +484,13 @@ void H1ServerConnection::write_pieces(std::span<const iovec> pieces) {
 
 void H1ServerConnection::enqueue(std::span<const iovec> pieces, std::size_t already_sent) {
   std::string chunk;
-  chunk.reserve(total_size(pieces) - already_sent);
+  reserve_queued(chunk, total_size(pieces) - already_sent);
   for (const iovec& piece : pieces) {
     const auto skip = std::min(already_sent, piece.iov_len);
     already_sent -= skip;
     chunk.append(static_cast<const char*>(piece.iov_base) + skip, piece.iov_len - skip);
   }
+  queued_bytes_ += chunk.size();
   queue_.push_back(std::move(chunk));
 }
 
@@ -512,6 +515,7 @@ void H1ServerConnection::send_queue() {
     std::size_t bytes = sent.bytes + queue_offset_;
     while (!queue_.empty() && bytes >= queue_.front().size()) {
       bytes -= queue_.front().size();
+      queued_bytes_ -= queue_.front().size();
       queue_.pop_front();
     }
     queue_offset_ = bytes;

@@ -50,7 +50,9 @@ class H1ServerConnection final : public ServerConnection,
   void write_head(const ClientResponse& response, BodyLength length) override;
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
-  bool queue_full() const noexcept override { return queue_.size() >= kMaxQueuedChunks; }
+  bool queue_full() const noexcept override {
+    return queue_.size() >= kMaxQueuedChunks || queued_bytes_ >= kMaxQueuedBytes;
+  }
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   net::Task<bool> wait_until_drained() override;
@@ -118,6 +120,7 @@ class H1ServerConnection final : public ServerConnection,
   std::string pending_head_;
   std::deque<std::string> queue_;
   std::size_t queue_offset_ = 0;
+  std::size_t queued_bytes_ = 0;  // the first chunk counts until it is gone
   BodyLength response_length_;
   bool head_written_ = false;
   bool response_complete_ = false;

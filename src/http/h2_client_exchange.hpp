@@ -27,8 +27,8 @@ class H2Carrier {
 };
 
 /// One stream of an HTTP/2 client connection. What it holds at most: a request head (16 KiB),
-/// unread request bytes (the stream's window, 1 MiB), and 32 queued chunks of the response (2 MiB
-/// of 64 KiB reads).
+/// unread request bytes (the stream's window, 1 MiB), and the queue of the response (256 KiB and
+/// what came on top).
 class H2ClientExchange final : public ClientExchange {
  public:
   /// `ended`: the head is the whole request.
@@ -67,7 +67,9 @@ class H2ClientExchange final : public ClientExchange {
   void write_head(const ClientResponse& response, BodyLength length) override;
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
-  bool queue_full() const noexcept override { return queue_.size() >= kMaxQueuedChunks; }
+  bool queue_full() const noexcept override {
+    return queue_.size() >= kMaxQueuedChunks || queued_bytes_ >= kMaxQueuedBytes;
+  }
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   /// Every byte is in the connection's output buffer at least.
@@ -85,6 +87,7 @@ class H2ClientExchange final : public ClientExchange {
   [[nodiscard]] net::Task<bool> deliver(net::Duration patience);
   [[nodiscard]] net::Task<> discard_upload();
   void send_continue();
+  void enqueue(std::string_view bytes);
   void client_left() noexcept;
   void reset(std::uint32_t error_code);
   [[nodiscard]] bool drained() const noexcept {
@@ -110,6 +113,7 @@ class H2ClientExchange final : public ClientExchange {
   // The response: chunks that the session has not taken yet, and the one that is being written.
   std::deque<std::string> queue_;
   std::size_t queue_offset_ = 0;
+  std::size_t queued_bytes_ = 0;  // the first chunk counts until it is gone
   std::string_view direct_;
   bool head_written_ = false;
   bool has_body_ = false;

@@ -7,7 +7,7 @@
 namespace smg::relay {
 namespace {
 
-/// One chunk of the client's queue is at most one read: with its 32 chunks, 2 MiB a stream.
+/// One chunk of the client's queue is at most one read.
 constexpr std::size_t kChunkBytes = 64 * 1024;
 /// Pieces in which a whole response is handed over, so that little of it is ever copied.
 constexpr std::size_t kWholePieceBytes = 256 * 1024;

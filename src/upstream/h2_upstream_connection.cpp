@@ -14,7 +14,7 @@ constexpr std::size_t kAssumedStreams = 100;
 /// A stream begins with this much in flight, and may come to have the other where the link is long
 /// and its reader keeps up. What a stalled reader holds is bounded by it.
 constexpr std::uint32_t kFirstWindow = 256 * 1024;
-constexpr std::uint32_t kLargestWindow = 1024 * 1024;
+constexpr std::uint32_t kLargestWindow = 512 * 1024;
 /// Credited on receipt, so that no stalled stream uses it up.
 constexpr std::uint32_t kConnectionWindow = 16 * 1024 * 1024;
 constexpr std::size_t kWriteBytes = 64 * 1024;

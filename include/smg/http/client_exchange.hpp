@@ -22,10 +22,11 @@ struct ClientResponse {
 /// The response goes through a bounded queue: `write_*` hand bytes to the kernel as far as it takes
 /// them and queue copies of the rest. Whoever writes asks `queue_full()` after each piece and waits
 /// when it is: that is the page's bounded channel of 32 chunks between the upstream reader and the
-/// client.
+/// client. Large chunks fill it sooner, so that a client that does not read costs less than 1 MiB.
 class ClientExchange {
  public:
   static constexpr std::size_t kMaxQueuedChunks = 32;
+  static constexpr std::size_t kMaxQueuedBytes = 256 * 1024;
 
   virtual ~ClientExchange() = default;
 

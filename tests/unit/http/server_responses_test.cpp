@@ -216,7 +216,7 @@ TEST_F(ClientLeavesTest, AbortCountsAsGone) {
 // ---- backpressure -------------------------------------------------------------------------------
 
 TEST_F(ServerResponseTest, QueueIsFullAt32ChunksAndResumesWhenTheClientReads) {
-  const std::string chunk(16 * 1024, 'x');
+  const std::string chunk(4 * 1024, 'x');
   std::promise<void> full;
   std::promise<bool> drained;
   std::size_t total = 0;
@@ -245,6 +245,28 @@ TEST_F(ServerResponseTest, QueueIsFullAt32ChunksAndResumesWhenTheClientReads) {
   EXPECT_TRUE(drained.get_future().get());
   EXPECT_EQ(response.body.size(), total);
   EXPECT_EQ(response.body.find_first_not_of('x'), std::string::npos);
+}
+
+TEST_F(ServerResponseTest, QueueIsFullSoonerWithLargeChunks) {
+  const std::string chunk(64 * 1024, 'x');
+  std::promise<void> full;
+  std::size_t queued = 0;
+  handler.script = [&](ClientExchange& client) -> net::Task<> {
+    client.write_head({200, {}}, BodyLength::chunked());
+    while (!client.behind()) client.write_body(chunk, false);
+    for (; !client.queue_full(); ++queued) client.write_body(chunk, false);
+    full.set_value();
+    for (int i = 0; i < 30; ++i) {
+      if (!co_await client.wait_for_room()) break;
+      client.write_body(chunk, false);
+    }
+    client.write_body({}, true);
+  };
+  auto client = connect(8 * 1024, 8 * 1024);
+  client.send(get("/a"));
+  full.get_future().get();
+  EXPECT_LE(queued * chunk.size(), ClientExchange::kMaxQueuedBytes);
+  EXPECT_EQ(read_response(client).body.find_first_not_of('x'), std::string::npos);
 }
 
 TEST_F(ServerResponseTest, AClientThatLeavesEndsTheWaitForRoom) {
