@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -500,7 +501,30 @@ void check_ports(const GatewayConfig& config, Findings& out) {
   }
 }
 
+/// The tuning of these policies, each in any case, with `_` or without.
+void check_tuning(const GatewayConfig& config, std::initializer_list<std::string_view> policies,
+                  Findings& out) {
+  const auto uses = [&](std::string_view plain) {
+    return std::ranges::any_of(policies, [&](std::string_view policy) {
+      std::string name = text::to_lower(policy);
+      std::erase(name, '_');
+      return name == plain;
+    });
+  };
+  if (uses("cacheaware")) check_cache_aware(config.cache_aware, out);
+  if (uses("prefixhash")) {
+    check_boundaries(config.cache_aware.boundaries, out);
+    check_prefix_hash(config.routing.prefix_hash, out);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> tuning_problems(const GatewayConfig& config, std::string_view policy) {
+  Findings out;
+  check_tuning(config, {policy}, out);
+  return out.take();
+}
 
 std::vector<std::string> validate(const GatewayConfig& config, std::size_t built_in_workers) {
   Findings out;
@@ -518,15 +542,8 @@ std::vector<std::string> validate(const GatewayConfig& config, std::size_t built
   out.positive("--bucket-adjust-interval-secs", config.routing.bucket.adjust_interval);
   check_admission(config.admission, out);
   check_access(config.access, out);
-  const auto uses = [&](std::string_view policy) {
-    return config.fleet.policy == policy || config.modes.prefill_policy == policy ||
-           config.modes.decode_policy == policy;
-  };
-  if (uses("cache_aware")) check_cache_aware(config.cache_aware, out);
-  if (uses("prefix_hash")) {
-    check_boundaries(config.cache_aware.boundaries, out);
-    check_prefix_hash(config.routing.prefix_hash, out);
-  }
+  check_tuning(config,
+               {config.fleet.policy, config.modes.prefill_policy, config.modes.decode_policy}, out);
   check_least_load(config.routing.least_load, out);
   out.positive("--load-monitor-interval", config.load_monitor.interval);
   check_worker_overload(config.worker_overload, out);

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <smg/config/validate.hpp>
+#include <smg/observability/log.hpp>
+
 namespace smg::control {
 namespace {
 
@@ -11,6 +14,16 @@ std::string_view policy_label(const routing::Worker& worker) {
   const auto& labels = worker.facts().labels;
   const auto found = labels.find("policy");
   return found == labels.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+/// Whether the flags that tune a policy are sound: at start, only those of --policy are looked at.
+bool is_tuned(const config::GatewayConfig& config, std::string_view policy) {
+  const auto problems = config::tuning_problems(config, policy);
+  for (const auto& problem : problems) {
+    observability::log_warn("a worker's label names a policy that is not set up for use",
+                            {{"policy", policy}, {"problem", problem}});
+  }
+  return problems.empty();
 }
 
 /// The first worker that gives an alias decides what it leads to.
@@ -37,7 +50,7 @@ const std::string& TableBuilder::default_policy(routing::WorkerRole role) const 
 }
 
 TableBuilder::PolicyPtr TableBuilder::make(routing::WorkerRole role, std::string_view name) const {
-  if (!name.empty()) {
+  if (!name.empty() && is_tuned(config_, name)) {
     if (PolicyPtr named = routing::make_policy(name, config_, tallies_)) return named;
   }
   return routing::make_policy(default_policy(role), config_, tallies_);

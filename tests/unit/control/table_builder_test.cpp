@@ -100,6 +100,16 @@ TEST_F(TableBuilderTest, RolesHavePoolsAndPoliciesOfTheirOwn) {
   EXPECT_EQ(urls(&table->find_pairs("")->prefill), (std::vector<std::string>{"p", "q"}));
 }
 
+TEST_F(TableBuilderTest, ALabelCannotChooseAPolicyWhoseTuningIsBad) {
+  auto config = config_;
+  config.cache_aware.block_size = 0;
+  TableBuilder builder{config};
+  const auto table =
+      builder.build({worker("a", {{"m", {}}}, "Cache_Aware"), worker("b", {{"n", {}}}, "random")});
+  EXPECT_EQ(table->find("m")->policy->name(), "round_robin");
+  EXPECT_EQ(table->find("n")->policy->name(), "random");
+}
+
 TEST_F(TableBuilderTest, APolicyLivesAsLongAsItsModelHasWorkers) {
   const auto first = worker("a", {{"m", {}}}, "random");
   const auto second = worker("b", {{"m", {}}});
