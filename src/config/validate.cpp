@@ -157,6 +157,10 @@ void check_upstream(const Upstream& upstream, Findings& out) {
       out.add("--forward-request-headers", name, "Must be a header name");
     } else if (belongs_to_the_connection(name)) {
       out.add("--forward-request-headers", name, "Must not be a header of the connection itself");
+    } else if (text::equals_ignoring_case(name, "accept") ||
+               text::equals_ignoring_case(name, "content-type")) {
+      out.add("--forward-request-headers", name,
+              "Must not be a header that the gateway itself sets");
     }
   }
 }

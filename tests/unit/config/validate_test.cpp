@@ -117,6 +117,10 @@ TEST(Validate, RefusesBadLimitsAndHeaders) {
        [](auto& c) { c.upstream.forward_request_headers = {"a:"}; }},
       {"--forward-request-headers: Transfer-Encoding -",
        [](auto& c) { c.upstream.forward_request_headers = {"Transfer-Encoding"}; }},
+      {"--forward-request-headers: Accept - Must not be a header that the gateway itself sets",
+       [](auto& c) { c.upstream.forward_request_headers = {"Accept"}; }},
+      {"--forward-request-headers: content-type -",
+       [](auto& c) { c.upstream.forward_request_headers = {"content-type"}; }},
       {"--forward-request-headers: content-length -",
        [](auto& c) { c.upstream.forward_request_headers = {"content-length", "x-fine"}; }},
   };
