@@ -28,6 +28,8 @@ MAY_REACH_A_WORKER = {
     "host", "content-type", "accept", "content-length", "transfer-encoding", "connection", "authorization",
     "x-request-id", "x-correlation-id", "traceparent", "tracestate", "x-smg-routing-key", "anthropic-version",
     "anthropic-beta"}
+PROBES = {"/health", "/v1/models", "/server_info", "/get_server_info", "/model_info", "/get_model_info", "/loads", "/v1/loads",
+          "/metrics", "/version"}
 ONCE = {"host", "content-type", "accept", "content-length", "transfer-encoding", "authorization"}
 
 
@@ -62,14 +64,16 @@ def stray(log: bytes, sent: set[bytes]) -> str | None:
         if not found:
             return None
         line, *fields = head.decode("latin1").split("\r\n")
+        if line.count(" ") != 2:
+            return line
         method, target, version = line.split(" ")
         fields = [(name.lower(), value.strip()) for name, _, value in (f.partition(":") for f in fields)]
-        if wrong := stray_fields(fields) or (version != "HTTP/1.1" and version):
+        if wrong := stray_fields(fields) or (version if version != "HTTP/1.1" else None):
             return f"{line}: {wrong}"
         body, whole, rest = unframed(rest, dict(fields))
         if body is None:
             return f"{line}: framing"
-        if method == "GET":
+        if method == "GET" and target.split("?")[0] in PROBES:
             wrong = body
         elif target not in Worker.INFERENCE or method != "POST":
             wrong = line
@@ -170,6 +174,13 @@ class Scene:
         """The state of each worker's circuit breaker; 0 is closed."""
         metrics = await self.g.metrics()
         return [metrics.value("smg_worker_cb_state", worker=w.url) for w in self.workers]
+
+    async def ready(self) -> None:
+        """Wait for the workers of a gateway whose list of workers needs a key."""
+        async def all_there() -> bool:
+            return len([w for w in await self.worker_facts() if w["is_healthy"]]) == len(self.workers)
+
+        await eventually(all_there, 10)
 
     async def at_rest(self) -> None:
         """Wait until nothing is in flight any more."""
