@@ -3,7 +3,7 @@
 namespace smg::config {
 
 Result<WorkerUrl> parse_otlp_endpoint(std::string_view text) {
-  const auto url = parse_worker_url("http://" + std::string(text));
+  auto url = parse_worker_url("http://" + std::string(text));
   // Behind an IPv6 address's last colon stands its bracket.
   const auto colon = text.rfind(':');
   const bool is_host_and_port = url && text.find('/') == std::string_view::npos &&

@@ -68,6 +68,7 @@ class TraceExporter::Sender {
 
   void start();
   void submit(observability::RequestTracePtr trace);
+  void count_lost(std::uint64_t spans) { metrics_.count_spans_dropped("queue_full", spans); }
   void stop(milliseconds patience);
 
  private:
@@ -111,7 +112,7 @@ void TraceExporter::Sender::submit(observability::RequestTracePtr trace) {
   switch (queue_.put(std::move(trace))) {
     case TraceQueue::Put::Queued: return;
     case TraceQueue::Put::BatchReady: return home().post([this] { wake_.open(); });
-    case TraceQueue::Put::Full: return metrics_.count_spans_dropped("queue_full", spans);
+    case TraceQueue::Put::Full: return count_lost(spans);
   }
 }
 
@@ -233,10 +234,12 @@ void TraceExporter::start() {
 }
 
 void TraceExporter::submit(observability::RequestTracePtr trace) noexcept {
+  const std::uint64_t spans = trace->span_count();
   try {
     sender_->submit(std::move(trace));
   } catch (const std::exception&) {
     // No memory for the queue: the trace is lost, the request is not.
+    sender_->count_lost(spans);
   }
 }
 
