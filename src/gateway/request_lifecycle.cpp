@@ -14,18 +14,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using http::Method;
 
-/// Counts a request as in service for as long as it lives.
+/// Counts a request as in service until its last bytes leave, or else for as long as it lives.
 class InService {
  public:
   explicit InService(observability::Metrics& metrics) : metrics_(metrics) {
     metrics_.http_request_began();
   }
-  ~InService() { metrics_.http_request_ended(); }
+  ~InService() { end(); }
   InService(const InService&) = delete;
   InService& operator=(const InService&) = delete;
 
+  void end() {
+    if (!std::exchange(ended_, true)) metrics_.http_request_ended();
+  }
+
  private:
   observability::Metrics& metrics_;
+  bool ended_ = false;
 };
 
 /// Errors found in the body before it was a request to anybody: no router metric counts them.
@@ -61,6 +66,7 @@ struct RequestLifecycle::Request {
   relay::RequestId id;
   Clock::time_point started;
   relay::CorsAnswer cors;
+  InService in_service;
   std::string_view path_template{};  ///< empty: the path is not one of ours
   bool is_probe = false;
   bool hides_credential = false;  ///< no worker may see the client's credential
@@ -70,6 +76,12 @@ struct RequestLifecycle::Request {
   bool streamed = false;
   AdmissionPermit permit{};
   observability::RequestTracePtr trace{};  ///< null: the request is not traced
+
+  /// The last bytes are about to go: whoever has them finds the request ended.
+  void make_way() {
+    permit.give_back();
+    in_service.end();
+  }
 };
 
 relay::RequestId request_id_of(const http::RequestHead& head,
@@ -104,8 +116,8 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
   Request request{.client = client,
                   .id = request_id_of(client.head(), config_.listen.request_id_headers),
                   .started = Clock::now(),
-                  .cors = cors_.answer(client.head())};
-  const InService in_service(metrics_);
+                  .cors = cors_.answer(client.head()),
+                  .in_service = InService(metrics_)};
   const InflightAges::Entry age(ages_, client.thread(), request.started);
   try {
     co_await dispatch(request);
@@ -121,7 +133,7 @@ net::Task<> RequestLifecycle::handle(http::ClientExchange& client) {
 /// A response of the gateway's own, counted before its client can have it.
 void RequestLifecycle::answer(Request& request, const PlainResponse& response,
                               const http::Fields& further) {
-  request.permit.give_back();
+  request.make_way();
   request.error_code = response.error_code;
   head_goes_out(request, response.status);
   write_plain(request.client, response, request.id.text, request.cors, further);
@@ -274,7 +286,7 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
   context.trace = request.trace.get();
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
   // A client that has its answer may come with the next request before this one has wound up here.
-  context.about_to_complete = [&request] { request.permit.give_back(); };
+  context.about_to_complete = [&request] { request.make_way(); };
   auto done = co_await relay_.run(context);
   request.worker_url = context.worker_url;
   request.streamed = context.path == relay::BodyPath::Streamed;
