@@ -57,6 +57,13 @@ auto call_on(net::IoThread& thread, Function function) {
   return future.get();
 }
 
+/// Lets a running thread look at its sockets and do all that follows from it: a few turns of its
+/// loop.
+inline void settle(net::IoThread& thread) {
+  constexpr int kTurns = 10;
+  for (int turn = 0; turn < kTurns; ++turn) call_on(thread, [] {});
+}
+
 /// Lets every deadline of a running thread expire now, whatever time it is set for.
 inline void expire_deadlines(net::IoThread& thread) {
   call_on(thread, [&thread] { thread.deadlines().advance(net::TimePoint::max()); });

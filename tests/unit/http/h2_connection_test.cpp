@@ -196,7 +196,7 @@ TEST_F(H2ConnectionTest, AHalfSentHeadIsClosedInTimeThoughStreamsRun) {
   held.get_future().get();
   client.send(frame(test::kPing, 0, 0, "12345678") + request_frame(3, test::kEndStream));
   EXPECT_EQ(await_frame(client, test::kPing).type, test::kPing);
-  test::call_on(loop(), [] {});
+  test::settle(loop());
   test::expire_deadlines(loop());
   EXPECT_EQ(await_frame(client, test::kGoaway).type, test::kGoaway);
   open_gate();

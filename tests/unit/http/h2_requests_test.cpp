@@ -49,7 +49,7 @@ TEST_F(H2RequestTest, ThePrefaceMayArriveInPieces) {
         greeting() + frame(test::kHeaders, test::kEndHeaders | test::kEndStream, 1, literals(kGet));
     for (std::size_t at = 0; at < bytes.size(); at += size) {
       client.send(std::string_view(bytes).substr(at, size));
-      test::call_on(loop(), [] {});  // so that the pieces arrive as pieces
+      test::settle(loop());  // so that the pieces arrive as pieces
     }
     EXPECT_EQ(await_frame(client, test::kData).payload, "/g|") << size;
   }
@@ -70,7 +70,7 @@ TEST_F(H2RequestTest, WhatOnlyLooksLikeAPrefaceIsHttp1) {
 TEST_F(H2RequestTest, AHalfPrefaceHasTheTimeOfAHead) {
   auto client = connect();
   client.send("PRI * HTTP/2.0\r\n\r\nSM");
-  test::call_on(loop(), [] {});
+  test::settle(loop());
   test::expire_deadlines(loop());
   EXPECT_EQ(test::read_response(client).status, 408);
 }

@@ -86,7 +86,7 @@ TEST_F(ServerRequestTest, HowBytesAreCutDoesNotMatter) {
     auto client = connect();
     for (std::size_t at = 0; at < message.size(); at += size) {
       client.send(std::string_view(message).substr(at, size));
-      test::call_on(loop(), [] {});  // so that the pieces arrive as pieces
+      test::settle(loop());  // so that the pieces arrive as pieces
     }
     EXPECT_EQ(read_response(client).body, "/a|") << size;
     EXPECT_EQ(read_response(client).body, "/p|hello world") << size;

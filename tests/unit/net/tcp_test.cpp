@@ -373,7 +373,7 @@ TEST_F(StreamTest, ClosedStreamFailsAndCallsNobody) {
     EXPECT_EQ(stream->read({&byte, 1}).status, Status::Failed);
   });
   EXPECT_EQ(peer.receive(), "");
-  test::call_on(loop(), [] {});
+  test::settle(loop());
   EXPECT_EQ(observer.readable.get_future().wait_for(std::chrono::seconds(0)),
             std::future_status::timeout);
 }
@@ -467,7 +467,7 @@ TEST_F(ListenerTest, ResumesByItselfWhenDescriptorsAreBack) {
   });
   // The first time is also for the sanitizers, which open descriptors for what they see first.
   static_cast<void>(RawSocket::connect_to(listener->port()).receive());
-  const auto turn_of_the_loop = [this] { test::call_on(loop(), [] {}); };
+  const auto turn_of_the_loop = [this] { test::settle(loop()); };
   turn_of_the_loop();
   const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   {

@@ -72,7 +72,7 @@ TEST_F(ExchangeTest, ResponsesAreReadInOnePieceAndByteByByte) {
       static_cast<void>(connection->receive_until("\r\n\r\n"));
       for (const char byte : c.bytes) {
         connection->send({&byte, 1});
-        test::call_on(loops[0], [] {});
+        test::settle(loops[0]);
       }
       EXPECT_EQ(slow.get().body, c.body) << c.name;
     }

@@ -120,7 +120,7 @@ TEST_F(HostPoolTest, CountsWhatIsOpenOnAnyThread) {
 
   auto running = start(1);
   static_cast<void>(connection->receive_until("\r\n\r\n"));
-  test::call_on(loops[0], [] {});  // for it to have let go
+  test::settle(loops[0]);  // for it to have let go
   EXPECT_EQ(pool->totals().idle, 0U) << "taken over by the other thread";
   EXPECT_EQ(pool->totals().in_use, 1U);
   connection->send(kOk);
