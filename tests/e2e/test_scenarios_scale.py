@@ -60,7 +60,7 @@ class Cramped(Launched):
     """`smg launch` under a small limit on descriptors, with a probe port."""
 
     def __init__(self, *flags: str, **options) -> None:
-        self.probe_port = free_port()
+        self.probe_port = quiet_port()
         super().__init__("--health-check-port", self.probe_port, *flags, **options)
 
     def argv(self) -> list[str]:
@@ -119,27 +119,28 @@ async def test_a36_probes_answer_and_streams_go_on():
 
 # A37 -----------------------------------------------------------------------------
 
-DEAF = 40
+DEAF = 24
 
 
 @pytest.mark.memory
 @WIRES
 @pytest.mark.parametrize("client_speaks", ["h1", "h2"])
 async def test_a37_deaf_clients_fill_no_memory(http2, client_speaks):
-    """40 clients instead of 100, of which each is offered 200 MiB."""
+    """24 clients instead of 100, of which each is offered 200 MiB. What they have cost serves the next ones:
+    the allocator need not have given all of it back to the system."""
     event = delta_event("x" * 16384).encode()
-    written: dict[int, int] = {}
+    written: dict[object, int] = {}
     normal = json.dumps(chat("normal", stream=True)).encode()
 
     async def push(ex: Exchange) -> None:
         if await ex.read_body() == normal:
             return await ex.sse([delta_event("a"), DONE])
         await ex.start(200, SSE)
-        me = len(written)
+        me = object()
         written[me] = 0
-        while written[me] < 200 * MIB:
+        while written.get(me, 0) < 200 * MIB:
             await ex.write(event)
-            written[me] += len(event)
+            written[me] = written.get(me, 0) + len(event)
 
     async def at_rest() -> int:
         total = -1
@@ -159,20 +160,23 @@ async def test_a37_deaf_clients_fill_no_memory(http2, client_speaks):
 
         await chatting()
         quiet, rss = await chatting(), row.g.rss_bytes()
-        async with contextlib.AsyncExitStack() as stack:
-            if client_speaks == "h1":
-                for _ in range(DEAF):
-                    client = await stack.enter_async_context(row.open(BODYS))
-                    client.writer.transport.pause_reading()
-            else:
-                await stack.enter_async_context(deaf_streams(row))
-            total = await asyncio.wait_for(at_rest(), 30)
-            # The worker is held back, all of them are, and nobody else is.
-            assert total < DEAF * 20 * MIB
-            grown = row.g.rss_bytes() - rss
-            assert grown < DEAF * MIB, grown
-            assert await chatting() < quiet + 0.05
-        await row.at_rest()
+        for _ in range(2):
+            written.clear()
+            async with contextlib.AsyncExitStack() as stack:
+                if client_speaks == "h1":
+                    for _ in range(DEAF):
+                        client = await stack.enter_async_context(row.open(BODYS))
+                        client.writer.transport.pause_reading()
+                else:
+                    await stack.enter_async_context(deaf_streams(row))
+                total = await asyncio.wait_for(at_rest(), 30)
+                # The worker is held back, all of them are, and nobody else is.
+                assert total < DEAF * 20 * MIB
+                grown = row.g.rss_bytes() - rss
+                assert grown < DEAF * MIB, grown
+                assert await chatting() < quiet + 0.05
+            await row.at_rest()
+            await eventually(lambda: not row.w.open_connections or http2)
         left = row.g.rss_bytes() - rss
         assert left < max(16 * MIB, grown / 2), left
 
