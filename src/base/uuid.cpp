@@ -1,7 +1,7 @@
 #include <chrono>
 #include <cstdint>
-#include <random>
 
+#include <smg/base/random_bits.hpp>
 #include <smg/base/uuid.hpp>
 
 namespace smg {
@@ -13,11 +13,6 @@ bool is_dash_place(std::size_t place) noexcept {
 
 bool is_hex(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-std::uint64_t random_bits() {
-  thread_local std::mt19937_64 generator{std::random_device{}()};
-  return generator();
 }
 
 void append_hex(std::string& out, std::uint64_t bits) {

@@ -1,6 +1,6 @@
 #include "smg/observability/request_id.hpp"
 
-#include "observability/random_bits.hpp"
+#include <smg/base/random_bits.hpp>
 
 namespace smg::observability {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "observability/random_bits.hpp"
+#include <smg/base/random_bits.hpp>
 #include <smg/base/text.hpp>
 
 namespace smg::observability {

@@ -1,10 +1,9 @@
 #include "relay/pd_body.hpp"
 
 #include <array>
-#include <limits>
-#include <random>
 
 #include "relay/json_parser.hpp"
+#include <smg/base/random_bits.hpp>
 #include <smg/base/text.hpp>
 
 namespace smg::relay::pd {
@@ -208,11 +207,9 @@ Result<PdBody> read_pd_body(InferenceRoute route, BodyBuffer& body) {
 }
 
 std::vector<std::uint64_t> draw_rooms(const PdBody& pd) {
-  thread_local std::mt19937_64 generator{std::random_device{}()};
-  constexpr auto kLast = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  std::uniform_int_distribution<std::uint64_t> room(0, kLast);
   std::vector<std::uint64_t> rooms(pd.batch.value_or(1));
-  for (auto& one : rooms) one = room(generator);
+  // Of 63 bits: the engines keep it in a signed number.
+  for (auto& room : rooms) room = random_bits() >> 1U;
   return rooms;
 }
 

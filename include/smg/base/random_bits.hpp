@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace smg::observability {
+namespace smg {
 
 /// 64 random bits from a generator of the calling thread. Unique for practical purposes, but no
 /// secret: the generator is not a cryptographic one. Reads the system's entropy once a thread.
 [[nodiscard]] std::uint64_t random_bits();
 
-}  // namespace smg::observability
+}  // namespace smg

@@ -1,9 +1,9 @@
-#include "observability/random_bits.hpp"
-
 #include <array>
 #include <random>
 
-namespace smg::observability {
+#include <smg/base/random_bits.hpp>
+
+namespace smg {
 namespace {
 
 [[nodiscard]] std::mt19937_64 seeded_generator() {
@@ -21,4 +21,4 @@ std::uint64_t random_bits() {
   return generator();
 }
 
-}  // namespace smg::observability
+}  // namespace smg
