@@ -41,9 +41,9 @@ void Attempt::hurry(net::Duration left) {
   if (!cut_) deadline_.arm(left);
 }
 
-net::Task<Result<>> Attempt::open() {
+net::Task<Result<>> Attempt::open(upstream::Reuse reuse) {
   if (cut_) co_return *cut_;
-  auto opened = co_await worker().pool().open(request_.client.thread(), connecting_);
+  auto opened = co_await worker().pool().open(request_.client.thread(), connecting_, reuse);
   if (cut_) co_return *cut_;
   if (!opened) co_return opened.error();
   exchange_ = std::move(*opened);

@@ -26,7 +26,7 @@ class Attempt {
 
   /// Opens an exchange with the worker. Errors: as of HostPool::open, or why the attempt was cut
   /// off.
-  [[nodiscard]] net::Task<Result<>> open();
+  [[nodiscard]] net::Task<Result<>> open(upstream::Reuse reuse = upstream::Reuse::Yes);
 
   /// The worker's response head, once `open` has succeeded and the request is on its way.
   [[nodiscard]] net::Task<Result<const http::ResponseHead*>> read_head();

@@ -38,7 +38,7 @@ class BufferedSend {
 
  private:
   [[nodiscard]] net::Task<Result<const http::ResponseHead*>> send_once(
-      std::span<const std::string_view> pieces, std::uint64_t size);
+      std::span<const std::string_view> pieces, std::uint64_t size, upstream::Reuse reuse);
 
   const Services& services_;
   Attempt& attempt_;

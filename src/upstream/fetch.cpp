@@ -71,8 +71,8 @@ net::Task<Result<>> read_body(Fetch& fetch, UpstreamExchange& exchange, FetchedR
   co_return Result<>();
 }
 
-net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch) {
-  auto opened = co_await fetch.pool.open(fetch.thread, fetch.connecting);
+net::Task<Result<FetchedResponse>> fetch_once(Fetch& fetch, Reuse reuse) {
+  auto opened = co_await fetch.pool.open(fetch.thread, fetch.connecting, reuse);
   if (fetch.cut) co_return *fetch.cut;
   if (!opened) co_return opened.error();
   UpstreamExchangePtr exchange = std::move(*opened);
@@ -113,13 +113,13 @@ net::Task<Result<FetchedResponse>> fetch_within(net::IoThread& thread,
   deadline.arm(timeout);
   state.heard = [&deadline, timeout] { deadline.arm(timeout); };
   abort.set([&state] { state.end(fail(ErrorCode::Aborted)); });
-  auto response = co_await fetch_once(state);
+  auto response = co_await fetch_once(state, Reuse::Yes);
   const bool resendable = request.resend && !response &&
                           response.error().code == ErrorCode::UpstreamConnect &&
                           !state.response_begun && !state.cut;
   if (resendable) {
     if (request.on_resend) request.on_resend();
-    response = co_await fetch_once(state);
+    response = co_await fetch_once(state, Reuse::No);
   }
   abort.clear();
   co_return response;

@@ -36,11 +36,14 @@ HostPool::~HostPool() {
 }
 
 net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
-                                                      net::AbortSwitch& abort) {
+                                                      net::AbortSwitch& abort, Reuse reuse) {
   if (h2_) co_return UpstreamExchangePtr(new H2Exchange(h2_, thread));
-  Connection connection = take_idle(thread);
-  if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
-    connection = co_await take_over(thread, abort);
+  Connection connection;
+  if (reuse == Reuse::Yes) {
+    connection = take_idle(thread);
+    if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
+      connection = co_await take_over(thread, abort);
+    }
   }
   if (!connection) {
     auto connected = co_await connect_worker(thread, tls_, origin_, Offer::Http1,

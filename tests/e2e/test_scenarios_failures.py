@@ -139,6 +139,7 @@ async def test_a12_a_reused_connection_dies(begun):
     async with scene("--disable-health-check", "--disable-load-monitoring",
                      handler=lambda ex: dying_on_reuse(ex, begun)) as row:
         assert (await row.post()).status == 200
+        await row.at_rest()  # its connection is back in the pool
         assert (await row.post()).status == 200
         metrics = await row.g.metrics()
         assert metrics.value(RESENDS) == (0 if begun else 1)
@@ -147,11 +148,33 @@ async def test_a12_a_reused_connection_dies(begun):
         assert len(row.w.seen) == 3
 
 
+async def test_a12_all_reused_connections_die_at_once():
+    """A worker that restarts takes all its idle connections with it: what is sent again takes a new one."""
+    gate = asyncio.Event()
+
+    async def together(ex: Exchange) -> None:
+        if len(row.w.seen) <= 4:
+            if len(row.w.seen) == 4:
+                gate.set()
+            await gate.wait()
+        await dying_on_reuse(ex)
+
+    async with scene("--disable-health-check", "--disable-load-monitoring", handler=together) as row:
+        answers = await asyncio.gather(*(row.post() for _ in range(4)))
+        assert [answer.status for answer in answers] == [200] * 4
+        await row.at_rest()
+        assert (await row.post()).status == 200
+        metrics = await row.g.metrics()
+        assert metrics.value(RESENDS) == 1
+        assert metrics.value("smg_worker_retries_total") == 0
+
+
 async def test_a12_a_streamed_body_is_never_sent_twice():
     big = big_chat(2 * MIB)
     async with scene(*STREAMED, "--disable-health-check", "--disable-load-monitoring",
                      handler=dying_on_reuse) as row:
         assert (await row.post()).status == 200
+        await row.at_rest()  # its connection is back in the pool
         answer = await row.post(big)
         assert (answer.status, answer.error_code) == (502, "call_upstream_request_error")
         assert len(row.w.seen) == 2

@@ -48,6 +48,10 @@ struct ConnectionTotals {
   }
 };
 
+/// Whether an idle connection will do. Not for what is sent again: the worker that closed the one
+/// it was sent on is likely to have closed the others.
+enum class Reuse : bool { No, Yes };
+
 /// The connections to one host under one set of settings, shared by all io threads. Of HTTP/1.1
 /// connections each thread keeps its own idle ones and takes them without a lock; a thread that has
 /// none left takes over one of another thread's before it opens a new one. HTTP/2 goes through an
@@ -62,7 +66,8 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
 
   /// An idle connection, or a new one. Errors: as of net::connect_tcp.
   [[nodiscard]] net::Task<Result<UpstreamExchangePtr>> open(net::IoThread& thread,
-                                                            net::AbortSwitch& abort);
+                                                            net::AbortSwitch& abort,
+                                                            Reuse reuse = Reuse::Yes);
 
   /// Closes all idle connections, and the others behind their exchanges. From any thread.
   void retire();

@@ -49,6 +49,21 @@ TEST_F(HostPoolTest, TheRequestNamesTheWorker) {
   EXPECT_EQ(request_, "GET /t HTTP/1.1\r\nhost: w:" + std::to_string(worker.port()) + "\r\n\r\n");
 }
 
+TEST_F(HostPoolTest, WhatIsSentAgainTakesANewConnection) {
+  ASSERT_EQ(exchange_anew(kOk).status, 200);
+  RawSocket idle = std::move(*connection);
+  auto running = test::start_on(loops[0], [this](net::IoThread& thread) -> net::Task<Exchanged> {
+    auto opened = co_await pool->open(thread, abort, Reuse::No);
+    auto answer = co_await exchange_on(**opened);
+    co_return answer;
+  });
+  RawSocket fresh = worker.accept();
+  static_cast<void>(fresh.receive_until("\r\n\r\n"));
+  fresh.send(kOk);
+  EXPECT_EQ(running.get().status, 200);
+  EXPECT_EQ(pool->totals().idle, 2U) << "the idle one was left alone";
+}
+
 TEST_F(HostPoolTest, ASpoiltConnectionIsClosed) {
   const struct {
     std::string_view name;
