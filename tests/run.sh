@@ -101,7 +101,7 @@ stage_conformance() {
   GATEWAY="$(printf %q "$project/build/release/smg") launch"
   export GATEWAY
   cd "$cases"
-  run_pytest conformance -p deselection --deselection "$project/tests/conformance/deselected.txt" \
+  run_pytest conformance -p quiet_ports -p deselection --deselection "$project/tests/conformance/deselected.txt" \
     "${case_files[@]/%/.py}"
 }
 

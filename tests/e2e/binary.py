@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import random
-import socket
 
 import anthropic
 import openai
 from lab import *
 
 
-def quiet_port() -> int:
-    """A free port below those that the system gives to outgoing connections: none of the many connections of
-    tests that run beside this one takes it before it is listened on."""
-    while True:
-        with socket.socket() as s, contextlib.suppress(OSError):
-            s.bind((HOST, port := random.SystemRandom().randrange(10000, 32000)))
-            return port
-
-
 class Launched(Gateway):
     """`smg launch`; leaving the block fails if a sanitizer had something to say."""
-
-    def __init__(self, *flags: str, **options) -> None:
-        super().__init__(*flags, **options)
-        self.port, self.metrics_port = quiet_port(), quiet_port()
 
     async def __aexit__(self, *exc) -> None:
         await super().__aexit__(*exc)

@@ -16,6 +16,8 @@ os.environ["GATEWAY"] = f"{shlex.quote(BINARY)} launch"
 # Lets tests be `async def`, as those of tests/conformance are.
 from conformance.conftest import pytest_pyfunc_call  # noqa: E402, F401
 
+pytest_plugins = ["quiet_ports"]
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "memory: compares resident memory; means nothing under a sanitizer")

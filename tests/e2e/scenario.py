@@ -37,7 +37,7 @@ class Logged(Worker):
     """A worker that keeps each connection's bytes, in order of arrival."""
 
     def __init__(self, *arguments, **options) -> None:
-        super().__init__(*arguments, **{"port": quiet_port(), **options})
+        super().__init__(*arguments, **options)
         self.logs: list[bytearray] = []
 
     async def _serve(self, reader, writer) -> None:

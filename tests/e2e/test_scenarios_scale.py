@@ -60,7 +60,7 @@ class Cramped(Launched):
     """`smg launch` under a small limit on descriptors, with a probe port."""
 
     def __init__(self, *flags: str, **options) -> None:
-        self.probe_port = quiet_port()
+        self.probe_port = free_port()
         super().__init__("--health-check-port", self.probe_port, *flags, **options)
 
     def argv(self) -> list[str]:
