@@ -65,7 +65,7 @@ std::vector<std::string> model_types(const Labels& labels,
     return {is_reranker(architectures) ? "rerank" : "embeddings"};
   }
   std::vector<std::string> types{"chat", "completions", "responses", "tools"};
-  if (first_label(labels, {"has_image_understanding"}) == "true") types.push_back("vision");
+  if (first_label(labels, {"has_image_understanding"}) == "true") types.emplace_back("vision");
   return types;
 }
 
@@ -76,10 +76,9 @@ void complete(ModelCard& card, const Labels& labels) {
   if (card.hf_model_type.empty()) card.hf_model_type = first_label(labels, {"model_type"});
   if (card.tokenizer_path.empty()) card.tokenizer_path = first_label(labels, {"tokenizer_path"});
   if (!card.context_length) {
-    const auto length = text::parse_decimal(
+    card.context_length = text::parse_decimal(
         first_label(labels, {"context_length", "max_context_length", "max_model_len",
                              "max_total_tokens", "max_seq_len"}));
-    if (length) card.context_length = *length;
   }
 }
 
@@ -138,8 +137,8 @@ routing::LoadSettings load_settings(const WorkerSpec& spec, const config::Gatewa
     limits.token_usage = kProtectedTokenUsage;
   }
   if (!spec.overload) return settings;
-  if (spec.overload->waiting_requests) limits.waiting_requests = *spec.overload->waiting_requests;
-  if (spec.overload->token_usage) limits.token_usage = *spec.overload->token_usage;
+  if (spec.overload->waiting_requests) limits.waiting_requests = spec.overload->waiting_requests;
+  if (spec.overload->token_usage) limits.token_usage = spec.overload->token_usage;
   return settings;
 }
 

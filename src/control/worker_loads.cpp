@@ -38,6 +38,14 @@ void write_row(JsonWriter& json, const routing::Worker& worker, const RankLoad& 
   json.end_object();
 }
 
+void write_rows(JsonWriter& json, const routing::Worker& worker, const EngineLoad& load,
+                LoadTotals& totals) {
+  for (const auto& rank : load.ranks) {
+    write_row(json, worker, rank);
+    totals.add(rank);
+  }
+}
+
 }  // namespace
 
 /// With the lock held.
@@ -114,10 +122,7 @@ std::string WorkerRegistry::describe_loads() const {
       const EngineLoad* const load = entry->current_load();
       if (load == nullptr) continue;
       for (const auto& worker : entry->workers) {
-        for (const auto& rank : share_of(*load, *worker).ranks) {
-          write_row(rows, *worker, rank);
-          totals.add(rank);
-        }
+        write_rows(rows, *worker, share_of(*load, *worker), totals);
       }
     }
   }

@@ -186,6 +186,7 @@ ControlResult<WorkerRegistry::Accepted> WorkerRegistry::change(std::string_view 
     const auto ranks = static_cast<std::uint32_t>(entry->workers.size());
     auto facts = facts_of(*entry, ranks, entry->workers.front()->facts().http2);
     std::vector<routing::WorkerPtr> workers;
+    workers.reserve(facts.size());
     for (std::size_t i = 0; i < facts.size(); ++i) {
       workers.push_back(std::make_shared<routing::Worker>(std::move(facts[i]), *entry->workers[i]));
     }
