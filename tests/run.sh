@@ -20,7 +20,7 @@ readonly all_stages=(install build unit conformance e2e packaging asan fuzz)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
 # What only the tests around the binary use.
-readonly tools=(prometheus systemd lintian groff-base fish zsh)
+readonly tools=(prometheus systemd lintian groff-base fish zsh curl nghttp2-client nghttp2-server nginx nodejs)
 # The case files of what is built so far; deselected.txt names single cases in them that have to wait.
 readonly case_files=(test_body_path test_streamed_request test_memory_bounds test_forwarding
   test_resend test_upstream_pools test_retries test_shutdown test_response_streaming test_minimax
@@ -86,10 +86,13 @@ run_pytest() {  # ARGUMENT...
 
 stage_install() {
   cmake/install_dependencies.sh
-  # Debian's package would start a server; only its programs are wanted.
-  if [[ -d /run/systemd/system ]] && ! command -v prometheus >/dev/null; then systemctl mask prometheus || true; fi
+  # Debian's packages would start servers; only their programs are wanted.
+  local server
+  for server in prometheus nginx; do
+    if [[ -d /run/systemd/system ]] && ! command -v "$server" >/dev/null; then systemctl mask "$server" || true; fi
+  done
   cmake/install_dependencies.sh "${tools[@]}" ||
-    echo "Without these tools, the tests in tests/packaging that need them are skipped."
+    echo "Without these tools, the tests that need them are skipped."
 }
 
 # Warnings are errors in every build (cmake/options.cmake).
