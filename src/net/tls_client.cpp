@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "net/system_trust.hpp"
 #include "net/tls_stream.hpp"
 #include <smg/net/tls_client.hpp>
 
@@ -26,6 +27,7 @@ bool is_ip_literal(const std::string& host) {
 
 struct TlsClient::State {
   SslContextPtr context;
+  std::optional<SystemTrust> system_trust;  ///< none: it is not trusted
   std::mutex mutex;
   std::map<std::string, SessionPtr> sessions;  ///< to resume, by host, port and protocol
 
@@ -62,7 +64,7 @@ TlsClient::TlsClient(const TlsClientSettings& settings) : state_(std::make_uniqu
   if (context == nullptr) throw std::runtime_error("cannot set up TLS: " + last_tls_error());
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  if (settings.trust_system) SSL_CTX_set_default_verify_paths(context);
+  if (settings.trust_system) state_->system_trust.emplace();
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context, State::keep_session);
   SSL_CTX_set_app_data(context, state_.get());
@@ -92,7 +94,12 @@ Task<Result<TlsClient::Connected>> TlsClient::handshake(IoThread& thread,
                                                         std::string host, std::uint16_t port,
                                                         std::vector<std::string> protocols,
                                                         Duration timeout, AbortSwitch& abort) {
-  SslPtr ssl(SSL_new(state_->context.get()));
+  SSL_CTX* context = state_->context.get();
+  if (auto& trust = state_->system_trust; trust && !trust->loaded()) {
+    co_await trust->load(*context, thread, abort);
+    if (abort.aborted()) co_return fail(ErrorCode::Aborted);
+  }
+  SslPtr ssl(SSL_new(context));
   if (!ssl) co_return fail(ErrorCode::LocalResources, "cannot set up TLS");
   const std::string offer = alpn_list(protocols);
   const std::string key = host + ":" + std::to_string(port) + "/" + offer;

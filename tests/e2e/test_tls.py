@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from binary import *
-from wire import Certificates, H2Client, TlsGateway
+from wire import Certificates, H2Client, TlsGateway, TlsWorker
 
 
 class Secured(TlsGateway, Launched):
@@ -205,3 +205,24 @@ async def test_connections_are_counted_once(certificates):
         g.process.terminate()
         assert await asyncio.wait_for(g.process.wait(), 10) == 0
         assert "cutting off" not in g.log
+
+
+# Towards workers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("authority, trusted", [("ca.pem", True), ("other-ca.pem", False)])
+async def test_the_systems_authorities_are_asked(certificates, authority, trusted):
+    """They are read when the first workers want them: several at a time here."""
+    system = {"SSL_CERT_FILE": certificates.path(authority), "SSL_CERT_DIR": "/nonexistent"}
+    async with TlsWorker(certificates) as a, TlsWorker(certificates) as b:
+        async with Launched("--worker-startup-timeout-secs", "2", "--worker-startup-check-interval", "1",
+                            workers=[a, b], await_workers=False, env=system) as g:
+            if trusted:
+                await g.wait_for(lambda ws: len(ws) == 2 and all(w["is_healthy"] for w in ws))
+                assert (await g.post("/v1/chat/completions", chat())).status == 200
+            else:
+                async def refused() -> bool:
+                    return "certificate" in g.log
+
+                await eventually(refused, 10)
+                assert not any(w["is_healthy"] for w in await g.worker_list())
