@@ -17,7 +17,7 @@ run_target() {  # NAME
   local name=$1 corpus=build/fuzz/corpus/$1 log=build/fuzz/findings/$1.log options=()
   mkdir -p "$corpus"
   if [[ -f tests/fuzz/dictionaries/$name.dict ]]; then options+=("-dict=tests/fuzz/dictionaries/$name.dict"); fi
-  if "build/fuzz/tests/fuzz/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  if "build/fuzz/tests/fuzz/${name}_fuzz" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
     -artifact_prefix="build/fuzz/findings/$name-" -print_final_stats=1 "${options[@]}" \
     "$corpus" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
     echo "passed  $name: $(grep -o 'number_of_executed_units: .*' "$log" | grep -o '[0-9]*$') runs"
