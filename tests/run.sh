@@ -98,7 +98,16 @@ stage_install() {
 # Warnings are errors in every build (cmake/options.cmake).
 stage_build() { build_preset release; }
 
-stage_unit() { ctest --preset release --parallel "$jobs"; }
+# Like run_pytest, for programs of unit tests; but what a sanitizer reports is a finding, however rare.
+run_ctest() {  # PRESET
+  local log=build/$1/ctest.log
+  ctest --preset "$1" --parallel "$jobs" 2>&1 | tee "$log" && return
+  grep -qE "Sanitizer|runtime error:" "$log" && return 1
+  echo "== Once more, one at a time: the programs that failed"
+  ctest --preset "$1" --rerun-failed
+}
+
+stage_unit() { run_ctest release; }
 
 stage_conformance() {
   GATEWAY="$(printf %q "$project/build/release/smg") launch"
@@ -123,7 +132,7 @@ stage_packaging() {
 
 stage_asan() {
   build_preset asan
-  ctest --preset asan --parallel "$jobs"
+  run_ctest asan
 }
 
 stage_fuzz() {
