@@ -11,12 +11,13 @@
 #
 # Environment: SMG_JOBS, parallel compilations (default: one a processor);
 # SMG_TEST_JOBS, cases that run at once (default 4: they wait more than they compute);
-# SMG_FUZZ_SECONDS, how long each fuzz target runs (default 30).
+# SMG_FUZZ_SECONDS, how long each fuzz target runs (default 30);
+# SMG_SOAK_SECONDS, how long the soak's traffic lasts (default 60).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 readonly project=$PWD
-readonly all_stages=(install build unit conformance e2e packaging asan fuzz)
+readonly all_stages=(install build unit conformance e2e packaging asan soak fuzz)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
 # What only the tests around the binary use.
@@ -42,7 +43,7 @@ parse_arguments() {
       --clean-root) clean_root=true ;;
       --) shift; pytest_arguments=("$@"); break ;;
       -h | --help) usage; exit 0 ;;
-      install | build | unit | conformance | e2e | packaging | asan | fuzz | tsan_e2e | clean_root) stages+=("$1") ;;
+      install | build | unit | conformance | e2e | packaging | asan | soak | fuzz | tsan_e2e | clean_root) stages+=("$1") ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
@@ -133,6 +134,14 @@ stage_packaging() {
 stage_asan() {
   build_preset asan
   run_ctest asan
+}
+
+stage_soak() {
+  build_preset asan smg
+  prepare_python
+  # A sanitizer has memory of its own: the bound on resident memory is for other builds.
+  .venv/bin/python bench/soak --binary build/asan/smg --report build/soak.json \
+    --minutes "$(awk "BEGIN { print ${SMG_SOAK_SECONDS:-60} / 60 }")"
 }
 
 stage_fuzz() {
