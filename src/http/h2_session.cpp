@@ -9,7 +9,9 @@ namespace smg::http {
 namespace {
 
 /// What a client may make us do or keep before the connection fails.
-constexpr std::size_t kMaxContinuations = 8;
+/// CONTINUATION frames of one block: eight, if their heads of nine bytes arrive byte by byte, since
+/// nghttp2 counts each piece of a head that it reads.
+constexpr std::size_t kMaxContinuations = 8 * 9;
 constexpr std::size_t kMaxSettingsEntries = 32;
 constexpr std::size_t kMaxUnsentAcks = 1000;
 constexpr std::uint32_t kFrameBytes = 16384;

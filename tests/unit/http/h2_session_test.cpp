@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/http/h2_frames.hpp"
 #include <smg/http/h2_session.hpp>
 
 namespace smg::http {
@@ -84,6 +85,20 @@ class H2SessionTest : public testing::Test {
   std::unique_ptr<H2Session> client = H2Session::client(at_client, {});
   std::unique_ptr<H2Session> server = H2Session::server(at_server, {.max_header_list = 1000});
 };
+
+/// A block in eight CONTINUATION frames, a byte at a time.
+TEST_F(H2SessionTest, ABlockMayArriveInSmallPieces) {
+  std::string wire = std::string(test::kPreface) + test::frame(test::kSettings, 0, 0);
+  wire += test::frame(test::kHeaders, test::kEndStream, 1,
+                      test::literals({{":method", "GET"}, {":scheme", "http"}}));
+  for (int i = 0; i < 7; ++i) {
+    wire += test::frame(test::kContinuation, 0, 1, i == 0 ? test::literals({{":path", "/"}}) : "");
+  }
+  wire += test::frame(test::kContinuation, test::kEndHeaders, 1,
+                      test::literals({{":authority", "x"}}));
+  for (const char& byte : wire) ASSERT_TRUE(server->feed({&byte, 1}));
+  EXPECT_EQ(at_server.take(1), Events{":method=GET :scheme=http :path=/ :authority=x end"});
+}
 
 TEST_F(H2SessionTest, ARequestAndItsResponse) {
   at_client.bodies[1] = "question";
