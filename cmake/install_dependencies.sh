@@ -7,7 +7,7 @@ packages=(
   clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19
   cmake ninja-build ccache git
   libboost1.81-dev libnghttp2-dev libsimdjson-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
-  libssl-dev libcjose-dev libxxhash-dev libgtest-dev
+  libssl-dev libcjose-dev libxxhash-dev libgtest-dev libbenchmark-dev
   python3 python3-venv openssl
   dpkg-dev file
   "$@"

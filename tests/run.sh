@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 readonly project=$PWD
-readonly all_stages=(install build unit conformance e2e packaging asan soak fuzz)
+readonly all_stages=(install build unit bench conformance e2e packaging asan soak fuzz)
 readonly jobs=${SMG_JOBS:-$(nproc)}
 readonly test_jobs=${SMG_TEST_JOBS:-4}
 # What only the tests around the binary use.
@@ -43,7 +43,7 @@ parse_arguments() {
       --clean-root) clean_root=true ;;
       --) shift; pytest_arguments=("$@"); break ;;
       -h | --help) usage; exit 0 ;;
-      install | build | unit | conformance | e2e | packaging | asan | soak | fuzz | tsan_e2e | clean_root) stages+=("$1") ;;
+      install | build | unit | bench | conformance | e2e | packaging | asan | soak | fuzz | tsan_e2e | clean_root) stages+=("$1") ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
@@ -109,6 +109,12 @@ run_ctest() {  # PRESET
 }
 
 stage_unit() { run_ctest release; }
+
+# That they can be built and run; a moment of each measures nothing.
+stage_bench() {
+  build_preset release bench/all
+  build/release/bench/micro_benchmarks --benchmark_min_time=0.001
+}
 
 stage_conformance() {
   GATEWAY="$(printf %q "$project/build/release/smg") launch"

@@ -1,0 +1,46 @@
+#include "micro/allocations.hpp"
+#include <smg/config/gateway_config.hpp>
+#include <smg/observability/metrics.hpp>
+
+namespace smg::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+observability::Metrics& shared_metrics() {
+  static observability::Metrics metrics(config::Observability{}.duration_buckets, "bench");
+  return metrics;
+}
+
+/// All that one chat request counts, from its head to its last byte.
+void record_request(benchmark::State& state) {
+  constexpr std::string_view kPath = "/v1/chat/completions";
+  const observability::RouterLabels labels{.model = "m", .endpoint = "chat"};
+  auto& metrics = shared_metrics();
+  const CountAllocations count(state);
+  for (auto _ : state) {
+    metrics.http_request_began();
+    metrics.count_http_request("POST", kPath);
+    metrics.count_body_path("buffered", "retryable");
+    metrics.count_router_request(labels);
+    metrics.count_worker_selection("regular", "m", "round_robin");
+    metrics.count_upstream_response(200, "");
+    metrics.count_http_response(kPath, 200, "");
+    metrics.observe_http_duration("POST", kPath, 1ms);
+    metrics.http_request_ended();
+    metrics.observe_router_duration(labels, 1ms);
+  }
+}
+// With two threads, both write the same series.
+BENCHMARK(record_request)->Threads(1)->Threads(2)->UseRealTime();
+
+/// One value for a histogram with the default buckets.
+void observe_latency(benchmark::State& state) {
+  auto& metrics = shared_metrics();
+  const CountAllocations count(state);
+  for (auto _ : state) metrics.observe_http_duration("POST", "/v1/chat/completions", 40ms);
+}
+BENCHMARK(observe_latency);
+
+}  // namespace
+}  // namespace smg::bench
