@@ -41,6 +41,7 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
 
   void send_begins() override;
   void all_sent() override;
+  void free_body();
 
   const Services& services_;
   BufferedRequest& request_;
@@ -49,6 +50,8 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
   std::optional<EditedBody> edited_;
   std::uint64_t upstream_size_ = 0;
   std::uint64_t to_be_released_ = 0;
+  bool sent_ = false;       // all of the body, to the present worker
+  bool committed_ = false;  // the client gets this worker's answer, or none
   std::vector<routing::Worker*> failed_;
 };
 
@@ -103,6 +106,9 @@ net::Task<Result<Step>> BufferedRelay::answer(Attempt& attempt, const http::Resp
   }
   Result<> answered;
   if (request_.context.streaming) {
+    committed_ = true;
+    request_.inputs->release_prompt();
+    free_body();
     answered = co_await relay_stream(services_, attempt, head, "text/event-stream");
   } else {
     answered = co_await answer_whole(attempt, head);
@@ -128,14 +134,22 @@ void BufferedRelay::edit_for(const routing::Worker& worker) {
 }
 
 void BufferedRelay::send_begins() {
+  sent_ = false;
   if (!request_.retries) {
     services_.metrics.add_released_bytes(std::exchange(to_be_released_, 0));
   }
 }
 
-/// Frees a large body behind its upload when nothing will ask for it again.
 void BufferedRelay::all_sent() {
-  if (request_.retries || upstream_size_ < kOneShotBytes) return;
+  sent_ = true;
+  free_body();
+}
+
+/// Frees the body behind its upload once nothing will ask for it again: a stream may last, and its
+/// prompt be long.
+void BufferedRelay::free_body() {
+  const bool is_one_shot = !request_.retries && upstream_size_ >= kOneShotBytes;
+  if (!sent_ || !(committed_ || is_one_shot)) return;
   edited_.reset();
   request_.body.release();
 }

@@ -61,8 +61,11 @@ void RoutingInputs::add_body(InferenceRoute route, BodyBuffer& body, const BodyF
 void RoutingInputs::release_prompt() noexcept {
   request_.tokens = {};
   request_.text = {};
-  tokens_ = {};
-  text_ = {};
+  // An assignment of nothing would keep the memory.
+  tokens_.clear();
+  tokens_.shrink_to_fit();
+  text_.clear();
+  text_.shrink_to_fit();
 }
 
 }  // namespace smg::relay

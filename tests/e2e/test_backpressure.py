@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -79,6 +80,32 @@ async def test_deaf_client_stops_the_worker():
             assert g.peak_rss_bytes() - before < MAY_GROW
             assert (await g.worker_list())[0]["load"] == 1
         await g.wait_for(lambda ws: ws[0]["load"] == 0)
+
+
+@pytest.mark.memory
+@pytest.mark.parametrize("policy", ["round_robin", "cache_aware"])
+async def test_long_prompts_are_gone_while_their_answers_stream(policy):
+    streams, prompt = 64, 512 * 1024
+    released = asyncio.Event()
+
+    async def generating(ex: Exchange) -> None:
+        await ex.read_body()
+        await ex.start(200, [("Content-Type", "text/event-stream")])
+        await ex.write(delta_event("hi").encode())
+        await released.wait()
+
+    async with Worker() as w, Launched("--policy", policy, workers=[w]) as g, AsyncExitStack() as clients:
+        body = json.dumps(chat("x" * prompt, stream=True)).encode()
+        assert (await g.post(CHAT, body=body)).status == 200
+        w.handler = generating
+        before = g.rss_bytes()
+        for _ in range(streams):
+            client = await clients.enter_async_context(Client(g.port))
+            await client.send_head("POST", CHAT, [("Content-Type", "application/json"),
+                                                  ("Content-Length", str(len(body)))], body)
+            assert (await client.head()).status == 200
+        assert g.rss_bytes() - before < streams * prompt / 4
+        released.set()
 
 
 async def test_deaf_client_does_not_hold_up_others():
