@@ -135,7 +135,7 @@ net::Task<bool> H1ServerConnection::fill_input() {
       co_return false;
     }
     const auto scratch = thread_.scratch();
-    const IoResult got = stream_->read(scratch.first(64 * 1024));
+    const IoResult got = stream_->read(scratch.first(kHeadReadBytes));
     if (got.status == IoResult::Status::Done) {
       input_.append(scratch.data(), got.bytes);
       co_return true;
@@ -148,7 +148,7 @@ net::Task<bool> H1ServerConnection::fill_input() {
 
 bool H1ServerConnection::take_head(std::size_t end) {
   head_.text.assign(input_, 0, end);
-  input_.erase(0, end);
+  consume_input(input_, end);
   const auto parsed = parse_request_head(head_);
   if (!parsed) refuse(parsed.error());
   return parsed.has_value();
@@ -347,7 +347,7 @@ Result<std::size_t> H1ServerConnection::take_buffered_body(std::span<char> into)
   auto size = std::min(into.size(), input_.size());
   if (!head_.chunked) size = static_cast<std::size_t>(std::min<std::uint64_t>(size, body_left_));
   std::copy_n(input_.data(), size, into.data());
-  input_.erase(0, size);
+  consume_input(input_, size);
   continue_due_ = false;
   return accept_body(into.first(size));
 }

@@ -248,7 +248,7 @@ net::Task<Result<const http::ResponseHead*>> H1UpstreamConnection::read_head() {
 net::Task<Result<>> H1UpstreamConnection::read_more_of_head() {
   for (;;) {
     if (aborted_) co_return *aborted_;
-    const auto scratch = thread_.scratch().first(64 * 1024);
+    const auto scratch = thread_.scratch().first(http::kHeadReadBytes);
     const IoResult got = stream_->read(scratch);
     if (got.status == IoResult::Status::Done) {
       response_begun_ = true;
@@ -280,7 +280,7 @@ Result<bool> H1UpstreamConnection::take_head() {
     return false;
   }
   head_.text.assign(input_, 0, end);
-  input_.erase(0, end);
+  http::consume_input(input_, end);
   if (auto parsed = http::parse_response_head(head_, head_request_); !parsed) return parsed.error();
   return true;
 }
@@ -302,7 +302,7 @@ net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> i
     if (!input_.empty()) {
       const auto size = std::min(into.size(), input_.size());
       std::copy_n(input_.data(), size, into.data());
-      input_.erase(0, size);
+      http::consume_input(input_, size);
       auto accepted = accept_body(into.first(size));
       if (!accepted || *accepted > 0) co_return accepted;
       continue;

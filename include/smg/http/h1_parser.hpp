@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <smg/base/result.hpp>
@@ -15,6 +16,19 @@ struct HeadLimits {
   std::size_t name_bytes = 65535;
   std::size_t field_count = 100;
 };
+
+/// What is read at once while a head is awaited. Body bytes that come along are copied once more,
+/// and stay in the memory of the connection until they are taken.
+inline constexpr std::size_t kHeadReadBytes = 16 * 1024;
+
+/// Memory for so many bytes of input a connection may keep while it has none.
+inline constexpr std::size_t kKeptInputBytes = 4 * 1024;
+
+/// Takes bytes off the front of a connection's input.
+inline void consume_input(std::string& input, std::size_t bytes) {
+  input.erase(0, bytes);
+  if (input.empty() && input.capacity() > kKeptInputBytes) input.shrink_to_fit();
+}
 
 /// Where the head at the start of `bytes` ends, just behind its empty line; npos while it is not
 /// whole. `searched` bytes are known to hold no end. Lines may end with a bare LF (RFC 9112 2.2).
