@@ -9,7 +9,8 @@
 namespace smg {
 
 /// A growing body of bytes that are read into place: no zeroing, and growth moves pages, not bytes,
-/// once it is large. Freed memory of that size goes back to the system at once.
+/// once it is large. Freed memory of that size goes back to the system at once, but for 1 MiB that
+/// each thread keeps for the next bodies.
 class BodyBuffer {
  public:
   BodyBuffer() = default;

@@ -2,6 +2,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -81,6 +82,37 @@ TEST(BodyBuffer, ReleaseGivesTheMemoryBackAndLeavesItUsable) {
   buffer.release();
   buffer.append("de");
   EXPECT_EQ(buffer.view(), "de");
+}
+
+TEST(BodyBuffer, MemoryOfALargeBodyServesTheNextOne) {
+  BodyBuffer first;
+  first.append(std::string(200'000, 'x'));
+  const char* const memory = first.view().data();
+  first.release();
+  BodyBuffer second;
+  second.reserve_behind(150'000);
+  EXPECT_EQ(second.prepare(1).data(), memory);
+  EXPECT_EQ(second.size(), 0U);
+  BodyBuffer third;
+  third.reserve_behind(150'000);
+  EXPECT_NE(third.prepare(1).data(), memory) << "it has one owner";
+}
+
+TEST(BodyBuffer, KeepsNoMoreThanAMebibyteForTheNext) {
+  {
+    BodyBuffer huge;
+    huge.append(std::string(1024 * 1024 + 1, 'x'));
+    std::vector<BodyBuffer> many(20);
+    for (auto& body : many) body.append(std::string(100'000, 'x'));
+  }
+  std::vector<BodyBuffer> next(20);
+  std::size_t kept = 0;
+  for (auto& body : next) {
+    body.reserve_behind(64 * 1024);
+    if (body.capacity() > 64 * 1024) kept += body.capacity();
+  }
+  EXPECT_GT(kept, 0U);
+  EXPECT_LE(kept, 1024U * 1024U);
 }
 
 TEST(BodyBuffer, MovesWithoutCopying) {
