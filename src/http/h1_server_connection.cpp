@@ -198,7 +198,8 @@ net::Task<bool> H1ServerConnection::finish_exchange() {
 net::Task<bool> H1ServerConnection::deliver() {
   phase_ = Phase::Delivering;
   flush();
-  if (!queue_.empty()) timeout_.arm(settings_.idle_connection_timeout);
+  if (queue_.empty()) co_return !gone_;
+  timeout_.arm(settings_.idle_connection_timeout);
   const bool drained = co_await wait_until_drained();
   timeout_.disarm();
   co_return drained;

@@ -30,11 +30,11 @@ bool says_json(std::string_view content_type) noexcept {
          text::equals_ignoring_case(type.substr(type.size() - kSuffix.size()), kSuffix);
 }
 
-net::Task<Result<BodyBuffer>> collect_body(const Services& services, RequestContext& request) {
+net::Task<Result<>> collect_body(const Services& services, RequestContext& request,
+                                 BodyBuffer& body) {
   auto& client = request.client;
   if (auto refused = refuse_by_head(client.head())) co_return *refused;
   const auto limit = services.config.limits.max_payload_size;
-  BodyBuffer body;
   if (const auto length = client.head().content_length) {
     body.reserve_behind(static_cast<std::size_t>(std::min(*length, kTrustedLength)) + kBodyPadding);
   }
@@ -49,7 +49,7 @@ net::Task<Result<BodyBuffer>> collect_body(const Services& services, RequestCont
                      "Request body exceeded " + std::to_string(limit) + " bytes");
     }
   }
-  co_return body;
+  co_return Result<>();
 }
 
 }  // namespace smg::relay

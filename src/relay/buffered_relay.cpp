@@ -27,8 +27,7 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
   }
 
   net::Task<Result<>> run() {
-    auto done = co_await attempt_until_done(services_, request_.context, *this, kTypes);
-    co_return done;
+    return attempt_until_done(services_, request_.context, *this, kTypes);
   }
 
   [[nodiscard]] net::Task<Result<Step>> attempt(bool last) override;
@@ -190,18 +189,18 @@ void prepare(BufferedRequest& request, const Target& target) {
 net::Task<Result<>> run_buffered(const Services& services, RequestContext& context,
                                  const FleetView& fleet) {
   BufferedRequest request(services, context);
-  auto collected = co_await collect_body(services, context);
-  if (!collected) co_return collected.error();
-  request.body = std::move(*collected);
+  // One result for all: what lies in this frame, an allocator's fast path has to have room for.
+  auto done = co_await collect_body(services, context, request.body);
+  if (!done) co_return done;
   const auto target = read_body(request, fleet);
   if (!target) co_return target.error();
   prepare(request, *target);
   if (target->pairs != nullptr) {
-    auto shared = co_await run_pairs(request, *target->pairs);
-    co_return shared;
+    done = co_await run_pairs(request, *target->pairs);
+    co_return done;
   }
   BufferedRelay relay(request, *target->pool);
-  auto done = co_await relay.run();
+  done = co_await relay.run();
   co_return done;
 }
 

@@ -30,7 +30,7 @@ net::Task<Result<const http::ResponseHead*>> BufferedSend::send_once(
 }
 
 net::Task<> BufferedSend::finish() {
-  if (upload_) co_await upload_->stop();
+  if (upload_ && upload_->is_running()) co_await upload_->stop();
   upload_.reset();
   attempt_.close_exchange();
 }

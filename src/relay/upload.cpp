@@ -125,7 +125,7 @@ net::Task<> BufferedUpload::run() {
 net::Task<> BufferedUpload::stop() {
   // The response is over, or will not come: a worker that has not taken the request by now will
   // not.
-  if (task_.size() > 0) attempt_.exchange().abort(fail(ErrorCode::Aborted));
+  attempt_.exchange().abort(fail(ErrorCode::Aborted));
   co_await task_.join();
 }
 

@@ -47,7 +47,9 @@ class BufferedUpload {
   /// Starts sending `pieces`, which stay in place until `stop`.
   void start(std::span<const std::string_view> pieces);
 
-  /// Gives up what is unsent, and waits for that.
+  [[nodiscard]] bool is_running() const noexcept { return task_.size() > 0; }
+
+  /// Gives up what is unsent, and waits for that. Only while it is running.
   [[nodiscard]] net::Task<> stop();
 
  private:
