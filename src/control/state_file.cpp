@@ -7,10 +7,10 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <smg/net/thread.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::control {
@@ -124,8 +124,7 @@ StateFile::StateFile(std::string path, std::function<std::vector<SavedWorker>()>
   if (const auto why = replace_file(path_, write_state(workers_()))) {
     throw std::runtime_error("--state-file: " + path_ + " cannot be written: " + *why);
   }
-  writer_ = std::thread([this] { run(); });
-  ::pthread_setname_np(writer_.native_handle(), "smg-state");
+  writer_ = net::start_thread("smg-state", [this] { run(); });
 }
 
 StateFile::~StateFile() {
