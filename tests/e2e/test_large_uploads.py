@@ -73,6 +73,27 @@ async def test_answer_in_mid_upload_reaches_the_client():
             assert (await up.head()).status == 413
 
 
+async def test_buffered_body_stays_until_it_is_sent_though_its_answer_streams():
+    body, reading = big_chat(SIZE, stream=True), asyncio.Event()
+
+    async def answer_first(ex: Exchange) -> None:
+        await ex.start(200, [("Content-Type", "text/event-stream")])
+        await ex.write(delta_event("hi").encode())
+        await reading.wait()
+        await ex.read_body()
+        await ex.end()
+
+    async with Worker() as w, Launched("--max-buffered-request-bytes", str(2 * SIZE), workers=[w]) as g:
+        w.handler = answer_first
+        async with Client(g.port) as client:
+            await client.send_head("POST", CHAT, [("Content-Type", "application/json"),
+                                                  ("Content-Length", str(len(body)))], body)
+            assert (await client.head()).status == 200
+            reading.set()
+            await eventually(lambda: w.seen[-1].body_complete)
+            assert w.seen[-1].body == body
+
+
 async def test_many_at_a_time_beyond_what_the_kernel_grants_pipes_for():
     bodies = [os.urandom(2 * MIB + i) for i in range(80)]
     async with Worker() as w, Launched(*STREAM_ALL, workers=[w]) as g:
