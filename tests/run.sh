@@ -6,7 +6,7 @@
 #   tests/run.sh --skip install        all but this one (may be repeated)
 #   tests/run.sh --cases DIR           conformance cases from DIR instead of tests/conformance
 #   tests/run.sh --tsan-e2e            besides, tests/e2e with a ThreadSanitizer build
-#   tests/run.sh --clean-root          besides, the package in a new Debian, by debootstrap as root
+#   tests/run.sh --clean-root          besides, the package in a new Debian and under its systemd, as root
 #   tests/run.sh -- -k resend          what follows `--` goes to pytest
 #
 # Environment: SMG_JOBS, parallel compilations (default: one a processor);
@@ -163,11 +163,12 @@ stage_tsan_e2e() {
 }
 
 stage_clean_root() {
-  cmake/install_dependencies.sh debootstrap
+  cmake/install_dependencies.sh debootstrap systemd-container
   build_preset release deb
   local folder
   folder=$(mktemp -d)
   tests/packaging/clean_root.sh build/release/smg_*.deb "$folder/root"
+  tests/packaging/booted_root.sh build/release/smg_*.deb "$folder/booted"
   rm -rf "$folder"
 }
 
