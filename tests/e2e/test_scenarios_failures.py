@@ -120,6 +120,10 @@ async def test_a12_a_worker_closes_idle_connections_just_as_they_are_used():
         assert (await row.g.metrics()).value("smg_worker_cb_consecutive_failures") == 0
 
 
+# A thread takes its own idle connections first, the one last used before those of the registration's probes.
+LAST_USED_FIRST = ("--io-threads", "1", "--disable-health-check", "--disable-load-monitoring")
+
+
 async def dying_on_reuse(ex: Exchange, before: bytes = b"") -> None:
     """Answers the first request on a connection and resets it at the second one's first bytes."""
     if not ex.writer.__dict__.setdefault("used", False):
@@ -136,10 +140,9 @@ async def dying_on_reuse(ex: Exchange, before: bytes = b"") -> None:
 async def test_a12_a_reused_connection_dies(begun):
     """A silent death is mended by one send more, which is no retry; a begun answer makes it an attempt that
     failed, which the retry rule may repeat."""
-    async with scene("--disable-health-check", "--disable-load-monitoring",
-                     handler=lambda ex: dying_on_reuse(ex, begun)) as row:
+    async with scene(*LAST_USED_FIRST, handler=lambda ex: dying_on_reuse(ex, begun)) as row:
         assert (await row.post()).status == 200
-        await row.at_rest()  # its connection is back in the pool
+        await row.at_rest()
         assert (await row.post()).status == 200
         metrics = await row.g.metrics()
         assert metrics.value(RESENDS) == (0 if begun else 1)
@@ -159,7 +162,7 @@ async def test_a12_all_reused_connections_die_at_once():
             await gate.wait()
         await dying_on_reuse(ex)
 
-    async with scene("--disable-health-check", "--disable-load-monitoring", handler=together) as row:
+    async with scene(*LAST_USED_FIRST, handler=together) as row:
         answers = await asyncio.gather(*(row.post() for _ in range(4)))
         assert [answer.status for answer in answers] == [200] * 4
         await row.at_rest()
@@ -171,10 +174,9 @@ async def test_a12_all_reused_connections_die_at_once():
 
 async def test_a12_a_streamed_body_is_never_sent_twice():
     big = big_chat(2 * MIB)
-    async with scene(*STREAMED, "--disable-health-check", "--disable-load-monitoring",
-                     handler=dying_on_reuse) as row:
+    async with scene(*STREAMED, *LAST_USED_FIRST, handler=dying_on_reuse) as row:
         assert (await row.post()).status == 200
-        await row.at_rest()  # its connection is back in the pool
+        await row.at_rest()
         answer = await row.post(big)
         assert (answer.status, answer.error_code) == (502, "call_upstream_request_error")
         assert len(row.w.seen) == 2
