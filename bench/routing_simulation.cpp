@@ -101,7 +101,7 @@ class Traffic {
   };
 
   void restart(Conversation& conversation) {
-    const double draw = static_cast<double>(random_()) / std::mt19937::max();
+    const double draw = static_cast<double>(random_()) / static_cast<double>(std::mt19937::max());
     const auto system = static_cast<std::size_t>(std::pow(draw, 3) * (kSystems - 1));
     conversation = {"session-" + std::to_string(++sessions_), systems_[system]};
   }
