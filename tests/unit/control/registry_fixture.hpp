@@ -36,13 +36,14 @@ class WorkerRegistryTest : public testing::Test {
   }
 
   void wait_until_idle() {
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      std::promise<void> idle;
-      threads_[i].post([&] {
-        threads_[i].post([&] { threads_[i].tasks().when_idle([&] { idle.set_value(); }); });
-      });
-      idle.get_future().wait();
-    }
+    for (std::size_t i = 0; i < threads_.size(); ++i) wait_until_idle(threads_[i]);
+  }
+
+  static void wait_until_idle(net::IoThread& thread) {
+    std::promise<void> idle;
+    const auto tell = [&] { thread.tasks().when_idle([&] { idle.set_value(); }); };
+    thread.post([&] { thread.post(tell); });
+    idle.get_future().wait();
   }
 
   /// smg_worker_pool_size of a model, as its text; empty: there is none.
