@@ -9,7 +9,6 @@ using test::await_frame;
 using test::frame;
 using test::greeting;
 using test::literals;
-using test::next_frame;
 using test::RawFields;
 
 class H2RequestTest : public ServerFixture {

@@ -9,7 +9,6 @@ using test::await_frame;
 using test::frame;
 using test::greeting;
 using test::literals;
-using test::next_frame;
 
 std::string get_frame(std::uint32_t stream) {
   return frame(
