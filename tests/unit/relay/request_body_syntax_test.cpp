@@ -346,8 +346,8 @@ const std::vector<std::string>& valid_documents() {
       R"( { "model" : "a\u0062c" , "x" : [ 1 , -2.5e+10 , null , true , false , "s" ] } )",
       R"({"data_parallel_rank":[1,{"a":2}] ,"model":"m","data_parallel_rank":{"b":[]} })",
       R"({"a":{"b":{"c":[[[{"d":"\ud83d\ude00\\\"\/"}]]]}},"e":[],"f":{},"g":0.001E-5})",
-      "{\"k\xC3\xA9y\":\"\xF0\x9F\x98\x80 "
-      "\xE2\x82\xAC\",\"n\":[0,-0,1e5,1.5],\"t\":\"\\t\\n\\r\\b\\f\"}",
+      ("{\"k\xC3\xA9y\":\"\xF0\x9F\x98\x80 "
+       "\xE2\x82\xAC\",\"n\":[0,-0,1e5,1.5],\"t\":\"\\t\\n\\r\\b\\f\"}"),
       R"({"input_ids":[1,22,333,4444,55555],"long":")" + std::string(150, 'y') + R"(","z":null})",
       R"([{"a":"b"},[1,"2"],null])",
       R"("just a \u00e9 string")",
