@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "control/query.hpp"
 #include "control/worker_facts.hpp"
 #include <smg/config/issuer_url.hpp>
 
@@ -19,26 +20,6 @@ constexpr std::size_t kLongestPage = 32UL * 1024 * 1024;
 constexpr std::size_t kLongestLine = 4UL * 1024 * 1024;
 constexpr std::size_t kLongestToken = 64UL * 1024;
 constexpr std::size_t kLongestRefusal = 64UL * 1024;
-
-/// RFC 3986: everything but unreserved characters is escaped.
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kUnreserved = "-._~";
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool alphanumeric =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (alphanumeric || kUnreserved.find(c) != std::string_view::npos) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
-  }
-  return out;
-}
 
 net::TlsClientSettings tls_settings(const config::Discovery& settings) {
   net::TlsClientSettings tls;

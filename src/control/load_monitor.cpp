@@ -20,7 +20,7 @@ class LoadQuestions {
   LoadQuestions(CancelScope& scope, const routing::WorkerPtr& worker)
       : scope_(scope),
         worker_(worker),
-        endpoints_{{{"/loads?model=" + percent_encoded(worker->facts().models.front().id)},
+        endpoints_{{{"/loads?model=" + percent_encoded(worker->facts().models.front().id, "/:")},
                     {"/v1/loads?include=core,disagg,queues,memory"}}} {}
 
   /// The report; nothing if there is none to be had now.

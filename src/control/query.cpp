@@ -38,14 +38,14 @@ std::optional<std::string> query_parameter(std::string_view query, std::string_v
   return std::nullopt;
 }
 
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kPlain = "-._~/:";
+std::string percent_encoded(std::string_view text, std::string_view kept) {
+  constexpr std::string_view kUnreserved = "-._~";
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
     const char letter = text::lower(c);
     const bool alphanumeric = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9');
-    if (alphanumeric || kPlain.find(c) != kPlain.npos) {
+    if (alphanumeric || kUnreserved.find(c) != kUnreserved.npos || kept.find(c) != kept.npos) {
       out += c;
       continue;
     }

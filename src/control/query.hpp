@@ -11,7 +11,8 @@ namespace smg::control {
 [[nodiscard]] std::optional<std::string> query_parameter(std::string_view query,
                                                          std::string_view name);
 
-/// A text as the value of a parameter in a query (RFC 3986 3.4).
-[[nodiscard]] std::string percent_encoded(std::string_view text);
+/// A text as the value of a parameter in a query (RFC 3986 3.4): unreserved characters stay as they
+/// are, and those of `kept`.
+[[nodiscard]] std::string percent_encoded(std::string_view text, std::string_view kept = {});
 
 }  // namespace smg::control
