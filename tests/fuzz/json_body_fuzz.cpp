@@ -2,6 +2,7 @@
 
 #include "fuzz/fuzz_input.hpp"
 #include "relay/pd_body.hpp"
+#include "unit/relay/body_text.hpp"
 #include "unit/relay/json_oracle.hpp"
 #include <smg/relay/request_body.hpp>
 
@@ -11,16 +12,6 @@ using namespace smg;
 using namespace smg::fuzz;
 using namespace smg::relay;
 using Oracle = relay::test::JsonOracle;
-
-/// The body, with bytes behind it that must not be taken for a part of it.
-BodyBuffer buffer_of(std::string_view text) {
-  BodyBuffer body;
-  const auto room = body.prepare(text.size() + kBodyPadding);
-  std::ranges::fill(room, '"');
-  std::ranges::copy(text, room.begin());
-  body.commit(text.size());
-  return body;
-}
 
 std::string_view part_of(std::string_view body, const ByteRange& range) {
   require(range.offset <= body.size() && range.length <= body.size() - range.offset,

@@ -3,6 +3,7 @@
 
 #include "fuzz/fuzz_input.hpp"
 #include "relay/prompt_logprobs.hpp"
+#include "unit/relay/body_text.hpp"
 #include "unit/relay/json_oracle.hpp"
 
 namespace {
@@ -11,13 +12,6 @@ using namespace smg;
 using namespace smg::fuzz;
 using namespace smg::relay;
 using Oracle = relay::test::JsonOracle;
-
-BodyBuffer buffer_of(std::string_view text) {
-  BodyBuffer body;
-  body.append(text);
-  body.reserve_behind(kBodyPadding);
-  return body;
-}
 
 std::string joined(std::string_view text, std::vector<BodySplice> splices) {
   const EditedBody edited(text, std::move(splices));

@@ -8,19 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "relay/json_walk.hpp"
+#include "unit/relay/body_text.hpp"
 #include "unit/relay/inspect_text.hpp"
 
 namespace smg::relay::pd {
 namespace {
 
 using Splices = std::vector<BodySplice>;
-
-BodyBuffer buffer_of(std::string_view text) {
-  BodyBuffer buffer;
-  buffer.append(text);
-  buffer.reserve_behind(kBodyPadding);
-  return buffer;
-}
 
 std::string apply(std::string_view body, Splices splices) {
   const EditedBody edited(body, std::move(splices));

@@ -2,15 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/relay/body_text.hpp"
+
 namespace smg::relay::pd {
 namespace {
-
-BodyBuffer buffer_of(std::string_view text) {
-  BodyBuffer buffer;
-  buffer.append(text);
-  buffer.reserve_behind(kBodyPadding);
-  return buffer;
-}
 
 std::string merged(std::string_view prefill_text, std::string_view decode_text) {
   BodyBuffer prefill = buffer_of(prefill_text);

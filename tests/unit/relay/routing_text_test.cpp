@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/relay/body_text.hpp"
 #include <smg/relay/request_body.hpp>
 #include <smg/relay/routing_text.hpp>
 
@@ -17,9 +18,7 @@ constexpr routing::PromptUse kAll{.tokens = true, .text_bytes = routing::PromptU
 
 RoutingPrompt prompt_of(InferenceRoute route, const std::string& json,
                         const routing::PromptUse& use = kAll) {
-  BodyBuffer body;
-  body.append(json);
-  body.reserve_behind(kBodyPadding);
+  BodyBuffer body = buffer_of(json);
   auto prompt = read_prompt(route, body, use);
   EXPECT_EQ(body.view(), json);
   return prompt;
