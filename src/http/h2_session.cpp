@@ -8,10 +8,10 @@
 namespace smg::http {
 namespace {
 
-/// What a client may make us do or keep before the connection fails.
 /// CONTINUATION frames of one block: eight, if their heads of nine bytes arrive byte by byte, since
 /// nghttp2 counts each piece of a head that it reads.
 constexpr std::size_t kMaxContinuations = 8 * 9;
+/// What a client may make us do or keep before the connection fails.
 constexpr std::size_t kMaxSettingsEntries = 32;
 constexpr std::size_t kMaxUnsentAcks = 1000;
 constexpr std::uint32_t kFrameBytes = 16384;
@@ -36,10 +36,10 @@ OptionPtr make_option(const H2Session::Settings& settings, bool server) {
   nghttp2_option_set_no_auto_window_update(made, 1);
   nghttp2_option_set_no_closed_streams(made, 1);
   nghttp2_option_set_max_send_header_block_length(made, kMaxSentFields);
+  nghttp2_option_set_max_continuations(made, kMaxContinuations);
   if (server) {
     nghttp2_option_set_stream_reset_rate_limit(made, settings.max_resets,
                                                settings.max_resets_per_second);
-    nghttp2_option_set_max_continuations(made, kMaxContinuations);
     nghttp2_option_set_max_settings(made, kMaxSettingsEntries);
     nghttp2_option_set_max_outbound_ack(made, kMaxUnsentAcks);
   }

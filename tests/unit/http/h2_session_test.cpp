@@ -86,18 +86,34 @@ class H2SessionTest : public testing::Test {
   std::unique_ptr<H2Session> server = H2Session::server(at_server, {.max_header_list = 1000});
 };
 
-/// A block in eight CONTINUATION frames, a byte at a time.
-TEST_F(H2SessionTest, ABlockMayArriveInSmallPieces) {
-  std::string wire = std::string(test::kPreface) + test::frame(test::kSettings, 0, 0);
-  wire += test::frame(test::kHeaders, test::kEndStream, 1,
-                      test::literals({{":method", "GET"}, {":scheme", "http"}}));
-  for (int i = 0; i < 7; ++i) {
-    wire += test::frame(test::kContinuation, 0, 1, i == 0 ? test::literals({{":path", "/"}}) : "");
-  }
-  wire += test::frame(test::kContinuation, test::kEndHeaders, 1,
-                      test::literals({{":authority", "x"}}));
+/// The block of stream 1 in a HEADERS frame and eight CONTINUATION frames, six of them empty.
+std::string in_nine_frames(const std::string& first, const std::string& second,
+                           const std::string& last) {
+  std::string wire = test::frame(test::kHeaders, test::kEndStream, 1, first);
+  wire += test::frame(test::kContinuation, 0, 1, second);
+  for (int i = 0; i < 6; ++i) wire += test::frame(test::kContinuation, 0, 1);
+  return wire + test::frame(test::kContinuation, test::kEndHeaders, 1, last);
+}
+
+TEST_F(H2SessionTest, TheBlockOfARequestMayArriveByteByByte) {
+  const std::string wire =
+      std::string(test::kPreface) + test::frame(test::kSettings, 0, 0) +
+      in_nine_frames(test::literals({{":method", "GET"}, {":scheme", "http"}}),
+                     test::literals({{":path", "/"}}), test::literals({{":authority", "x"}}));
   for (const char& byte : wire) ASSERT_TRUE(server->feed({&byte, 1}));
   EXPECT_EQ(at_server.take(1), Events{":method=GET :scheme=http :path=/ :authority=x end"});
+}
+
+TEST_F(H2SessionTest, TheBlockOfAResponseMayArriveByteByByte) {
+  request(false);
+  std::string sent;
+  client->take_output(sent, std::string::npos);
+  const std::string wire =
+      test::frame(test::kSettings, 0, 0) +
+      in_nine_frames(test::literals({{":status", "200"}}), test::literals({{"a", "1"}}),
+                     test::literals({{"b", "2"}}));
+  for (const char& byte : wire) ASSERT_TRUE(client->feed({&byte, 1}));
+  EXPECT_EQ(at_client.take(1), (Events{"end sent", ":status=200 a=1 b=2 end", "closed 0"}));
 }
 
 TEST_F(H2SessionTest, ARequestAndItsResponse) {
