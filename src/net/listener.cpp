@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "net/descriptor_reserve.hpp"
+#include "net/loopback.hpp"
 #include <smg/net/listener.hpp>
 #include <smg/observability/log.hpp>
 
@@ -26,6 +27,7 @@ int listen_on(const Endpoint& endpoint) {
   if (descriptor < 0) return -1;
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  send_unpaced_over_loopback(descriptor, endpoint);
   if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.size) ==
           0 &&
       ::listen(descriptor, kBacklog) == 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "net/descriptor_reserve.hpp"
+#include "net/loopback.hpp"
 #include <smg/net/pipe.hpp>
 #include <smg/net/tcp_stream.hpp>
 
@@ -295,6 +296,7 @@ Task<int> connect_one(ConnectAttempt& attempt, const Endpoint& endpoint,
     ::close(descriptor);
     co_return EMFILE;
   }
+  send_unpaced_over_loopback(descriptor, endpoint);
   const auto* address = reinterpret_cast<const sockaddr*>(&endpoint.address);
   const bool at_once = ::connect(descriptor, address, endpoint.size) == 0;
   const int why = at_once ? 0 : errno;
