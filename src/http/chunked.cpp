@@ -35,6 +35,7 @@ ChunkDecoder::Progress ChunkDecoder::decode(std::span<char> piece) noexcept {
     progress.produced += run;
     progress.consumed += run;
     left_ -= run;
+    ++progress.chunks;
     if (left_ == 0) state_ = State::DataCr;
   }
   return progress;

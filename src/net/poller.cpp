@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <smg/net/poller.hpp>
@@ -55,14 +56,31 @@ void Poller::poll(std::chrono::milliseconds timeout) {
   // What an exception left over comes first.
   if (next_ == end_ && due_.empty()) {
     if (!deferred_.empty()) timeout = {};
-    const int count = ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
-                                   static_cast<int>(timeout.count()));
+    const bool gather = timeout.count() != 0 && moderation_.more_expected();
+    const int count = gather ? moderated_wait(timeout) : wait(timeout);
     next_ = 0;
     end_ = count > 0 ? static_cast<std::size_t>(count) : 0;
     due_.swap(deferred_);
   }
   tell_batch();
   tell_deferred();
+}
+
+int Poller::wait(std::chrono::milliseconds timeout) noexcept {
+  return ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
+                      static_cast<int>(timeout.count()));
+}
+
+int Poller::moderated_wait(std::chrono::milliseconds timeout) noexcept {
+  auto since = Clock::now();
+  if (const auto pause = moderation_.pause_before_wait(since); pause > Duration::zero()) {
+    const timespec length{0, std::chrono::nanoseconds(pause).count()};
+    ::nanosleep(&length, nullptr);
+    since = Clock::now();
+  }
+  const int count = wait(timeout);
+  moderation_.woken(since, Clock::now());
+  return count;
 }
 
 void Poller::tell_batch() {

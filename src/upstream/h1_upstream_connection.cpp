@@ -342,6 +342,8 @@ Result<std::size_t> H1UpstreamConnection::accept_body(std::span<char> piece) {
     produced = progress.produced;
     consumed = progress.consumed;
     body_ended_ = chunks_.ended();
+    const bool fast = pace_.more_within_pause(progress.chunks, net::Clock::now());
+    if (fast && !body_ended_) thread_.poller().expect_more();
   } else if (head_.length.kind == BodyLength::Kind::Known) {
     produced = consumed =
         static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), body_left_));

@@ -83,6 +83,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   std::size_t searched_ = 0;  ///< bytes of it that hold no end of a head
   http::ResponseHead head_;
   http::ChunkDecoder chunks_;
+  net::EventPace pace_;
   std::uint64_t body_left_ = 0;
   bool head_request_ = false;
   bool response_begun_ = false;

@@ -181,11 +181,15 @@ net::Task<Result<std::size_t>> H2Exchange::read_body(std::span<char> into) {
     if (ended_) co_return std::size_t{0};
     co_return *failed_;
   }
-  const std::string& front = received_.front();
-  const auto size = std::min(into.size(), front.size() - received_offset_);
-  std::copy_n(front.data() + received_offset_, size, into.data());
-  received_offset_ += size;
-  if (received_offset_ == front.size()) {
+  // All that has come leaves together.
+  std::size_t size = 0;
+  while (!received_.empty() && size < into.size()) {
+    const std::string& front = received_.front();
+    const auto taken = std::min(into.size() - size, front.size() - received_offset_);
+    std::copy_n(front.data() + received_offset_, taken, into.data() + size);
+    size += taken;
+    received_offset_ += taken;
+    if (received_offset_ < front.size()) break;
     received_.pop_front();
     received_offset_ = 0;
   }

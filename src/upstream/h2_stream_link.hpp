@@ -40,6 +40,8 @@ struct H2StreamLink {
   bool body_last = false;       ///< behind `body`, the body ends
   bool tell_when_sent = false;  ///< the exchange waits until `body` is empty
   bool reset_by_us = false;
+  std::size_t data_event = 0;  ///< where among the connection's events its last Data may stand
+  net::EventPace pace;
   std::uint64_t received = 0;
   std::uint64_t consumed = 0;
   std::uint64_t window = 0;
@@ -61,7 +63,8 @@ struct H2StreamEvent {
   Kind kind;
   http::H2FieldBlock block{};
   std::string bytes{};
-  bool ends = false;  ///< of a head: no body follows
+  std::size_t frames = 0;  ///< of DATA, from which `bytes` come
+  bool ends = false;       ///< of a head: no body follows
   GatewayError error{};
 };
 

@@ -170,9 +170,13 @@ void H2UpstreamConnection::pump() {
 void H2UpstreamConnection::deliver() {
   if (events_.empty()) return;
   auto events = std::exchange(events_, {});
+  const auto now = net::Clock::now();
   std::vector<H2StreamEvent> local;
   std::vector<std::pair<net::IoThread*, std::shared_ptr<std::vector<H2StreamEvent>>>> remote;
   for (H2StreamEvent& event : events) {
+    if (event.frames > 0 && event.link->pace.more_within_pause(event.frames, now)) {
+      hub_.home().poller().expect_more();
+    }
     if (event.link->same_thread()) {
       if (event.link->exchange != nullptr) event.link->exchange->take(std::move(event));
       continue;
@@ -275,15 +279,18 @@ void H2UpstreamConnection::on_data(std::int32_t stream, std::string_view bytes) 
   if (!link) return;
   link->received += bytes.size();
   // Pieces of one read travel together, but never more than a relayed chunk may hold.
-  if (!events_.empty()) {
-    H2StreamEvent& last = events_.back();
+  if (link->data_event < events_.size()) {
+    H2StreamEvent& last = events_[link->data_event];
     if (last.link == link && last.kind == Kind::Data && last.bytes.size() < kWriteBytes) {
       last.bytes.append(bytes);
+      ++last.frames;
       return;
     }
   }
+  link->data_event = events_.size();
   H2StreamEvent event{link, Kind::Data};
   event.bytes = bytes;
+  event.frames = 1;
   events_.push_back(std::move(event));
 }
 

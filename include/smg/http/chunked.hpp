@@ -14,6 +14,7 @@ class ChunkDecoder {
   struct Progress {
     std::size_t produced = 0;  ///< body bytes, now at the front of the piece
     std::size_t consumed = 0;  ///< bytes of the piece that belonged to the body's coding
+    std::size_t chunks = 0;    ///< chunks, or parts of one, that the body bytes came in
     bool failed = false;       ///< the coding is broken; nothing more can be made of the connection
   };
 

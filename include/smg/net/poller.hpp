@@ -9,6 +9,8 @@
 
 #include <sys/epoll.h>
 
+#include <smg/net/wake_moderation.hpp>
+
 namespace smg::net {
 
 /// Told what happened on its descriptor, on the poller's thread and directly below the event loop.
@@ -49,6 +51,10 @@ class Poller {
   /// through; the rest of the turn is made up for by the next one.
   void poll(std::chrono::milliseconds timeout);
 
+  /// Of what was just handled, more comes at once: the next `poll` may let it gather for some
+  /// hundred microseconds (`WakeModeration`).
+  void expect_more() noexcept { moderation_.expect_more(); }
+
   /// Ends the current or the next `poll` early. From any thread.
   void wake() noexcept;
 
@@ -58,12 +64,15 @@ class Poller {
  private:
   static constexpr std::size_t kBatch = 128;
 
+  [[nodiscard]] int wait(std::chrono::milliseconds timeout) noexcept;
+  [[nodiscard]] int moderated_wait(std::chrono::milliseconds timeout) noexcept;
   void tell_deferred();
   void tell_batch();
 
   int epoll_;
   int wake_;
   std::atomic<bool> woken_{false};
+  WakeModeration moderation_;
   std::array<epoll_event, kBatch> batch_{};
   std::size_t next_ = 0;  ///< first of the batch that was not told yet
   std::size_t end_ = 0;

@@ -221,5 +221,20 @@ TEST(ChunkDecoder, BodiesOfRandomChunksComeBackInPlace) {
   }
 }
 
+TEST(ChunkDecoder, CountsTheChunksOfAPiece) {
+  struct Case {
+    std::string_view piece;
+    std::size_t chunks;
+  };
+  ChunkDecoder decoder;
+  for (const auto& [piece, chunks] :
+       {Case{"1\r\na\r\n2\r\nbc\r\n", 2}, Case{"4\r\nde", 1}, Case{"fg\r\n1\r\nh", 2},
+        Case{"\r\n", 0}, Case{"0\r\n\r\n", 0}}) {
+    std::string bytes(piece);
+    EXPECT_EQ(decoder.decode(bytes).chunks, chunks) << piece;
+  }
+  EXPECT_TRUE(decoder.ended());
+}
+
 }  // namespace
 }  // namespace smg::http

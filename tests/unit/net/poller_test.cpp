@@ -55,6 +55,17 @@ TEST(Poller, TellsEachEdgeOnce) {
   EXPECT_EQ(signal.seen.back(), static_cast<std::uint32_t>(EPOLLIN));
 }
 
+TEST(Poller, MissesNothingWhileEventsGather) {
+  Poller poller;
+  Signal signal(poller);
+  signal.then = [&] { poller.expect_more(); };
+  for (std::size_t edges = 1; edges <= 50; ++edges) {
+    signal.raise();
+    poller.poll(std::chrono::milliseconds(-1));
+    EXPECT_EQ(signal.seen.size(), edges);
+  }
+}
+
 TEST(Poller, OneMayDestroyAnotherThatIsDueInTheSameTurn) {
   Poller poller;
   auto first = std::make_unique<Signal>(poller);
