@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "http/http_date.hpp"
-#include "http/queued_chunk.hpp"
 #include <smg/http/h1_parser.hpp>
 #include <smg/http/wire_text.hpp>
 
@@ -254,7 +253,6 @@ void H1ServerConnection::abort() noexcept {
 void H1ServerConnection::client_left() noexcept {
   if (std::exchange(gone_, true)) return;
   queue_.clear();
-  queued_bytes_ = 0;
   read_gate_.open();
   write_gate_.open();
   if (on_gone_) std::exchange(on_gone_, nullptr)();
@@ -484,15 +482,12 @@ void H1ServerConnection::write_pieces(std::span<const iovec> pieces) {
 }
 
 void H1ServerConnection::enqueue(std::span<const iovec> pieces, std::size_t already_sent) {
-  std::string chunk;
-  reserve_queued(chunk, total_size(pieces) - already_sent);
+  std::string& chunk = queue_.add(total_size(pieces) - already_sent);
   for (const iovec& piece : pieces) {
     const auto skip = std::min(already_sent, piece.iov_len);
     already_sent -= skip;
     chunk.append(static_cast<const char*>(piece.iov_base) + skip, piece.iov_len - skip);
   }
-  queued_bytes_ += chunk.size();
-  queue_.push_back(std::move(chunk));
 }
 
 void H1ServerConnection::on_writable() {
@@ -503,23 +498,12 @@ void H1ServerConnection::on_writable() {
 void H1ServerConnection::send_queue() {
   while (!queue_.empty() && !gone_) {
     iovec pieces[kMaxQueuedChunks];
-    std::size_t count = 0;
-    for (auto& chunk : queue_) {
-      if (count == kMaxQueuedChunks) break;
-      pieces[count] = {chunk.data(), chunk.size()};
-      if (count == 0) pieces[0] = {chunk.data() + queue_offset_, chunk.size() - queue_offset_};
-      ++count;
-    }
+    const std::size_t count = std::min(queue_.size(), kMaxQueuedChunks);
+    for (std::size_t i = 0; i < count; ++i) pieces[i] = piece_of(queue_[i]);
     const IoResult sent = stream_->write({pieces, count});
     if (sent.status == IoResult::Status::Failed) return client_left();
     if (sent.status == IoResult::Status::WouldBlock) break;
-    std::size_t bytes = sent.bytes + queue_offset_;
-    while (!queue_.empty() && bytes >= queue_.front().size()) {
-      bytes -= queue_.front().size();
-      queued_bytes_ -= queue_.front().size();
-      queue_.pop_front();
-    }
-    queue_offset_ = bytes;
+    queue_.take(sent.bytes);
     if (phase_ == Phase::Delivering) timeout_.arm(settings_.idle_connection_timeout);
   }
   if (!queue_.empty()) stream_->await_writable();

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 
+#include "http/chunk_queue.hpp"
 #include "http/server_connection.hpp"
 #include <smg/config/gateway_config.hpp>
 #include <smg/http/chunked.hpp>
@@ -50,9 +50,7 @@ class H1ServerConnection final : public ServerConnection,
   void write_head(const ClientResponse& response, BodyLength length) override;
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
-  bool queue_full() const noexcept override {
-    return queue_.size() >= kMaxQueuedChunks || queued_bytes_ >= kMaxQueuedBytes;
-  }
+  bool queue_full() const noexcept override { return queue_.full(); }
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   net::Task<bool> wait_until_drained() override;
@@ -118,9 +116,7 @@ class H1ServerConnection final : public ServerConnection,
 
   // The response: what the next write starts with, and what the kernel has not taken yet.
   std::string pending_head_;
-  std::deque<std::string> queue_;
-  std::size_t queue_offset_ = 0;
-  std::size_t queued_bytes_ = 0;  // the first chunk counts until it is gone
+  ChunkQueue queue_;
   BodyLength response_length_;
   bool head_written_ = false;
   bool response_complete_ = false;

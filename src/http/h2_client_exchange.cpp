@@ -4,7 +4,6 @@
 
 #include "http/h2_request_head.hpp"
 #include "http/http_date.hpp"
-#include "http/queued_chunk.hpp"
 
 namespace smg::http {
 namespace {
@@ -123,7 +122,6 @@ void H2ClientExchange::notify_if_gone() {
 void H2ClientExchange::client_left() noexcept {
   if (std::exchange(gone_, true)) return;
   queue_.clear();
-  queued_bytes_ = 0;
   read_gate_.open();
   write_gate_.open();
 }
@@ -256,7 +254,7 @@ void H2ClientExchange::write_body(std::string_view bytes, bool last) {
   if (!has_body_) return carrier_.push_output();
   bytes_sent_ += bytes.size();
   if (!queue_.empty()) {
-    if (!bytes.empty()) enqueue(bytes);
+    if (!bytes.empty()) queue_.add(bytes.size()).append(bytes);
     return;
   }
   // The session takes what the window and the output buffer have room for; only the rest is copied.
@@ -264,13 +262,7 @@ void H2ClientExchange::write_body(std::string_view bytes, bool last) {
   carrier_.session().resume_body(stream_);
   carrier_.push_output();
   const std::string_view rest = std::exchange(direct_, {});
-  if (!rest.empty() && !gone_) enqueue(rest);
-}
-
-void H2ClientExchange::enqueue(std::string_view bytes) {
-  queued_bytes_ += bytes.size();
-  reserve_queued(queue_.emplace_back(), bytes.size());
-  queue_.back().append(bytes);
+  if (!rest.empty() && !gone_) queue_.add(rest.size()).append(rest);
 }
 
 H2SessionObserver::BodyPiece H2ClientExchange::fill_body(std::span<char> into) {
@@ -282,12 +274,7 @@ H2SessionObserver::BodyPiece H2ClientExchange::fill_body(std::span<char> into) {
     return count;
   };
   while (!queue_.empty() && size < into.size()) {
-    queue_offset_ += take(std::string_view(queue_.front()).substr(queue_offset_));
-    if (queue_offset_ < queue_.front().size()) break;
-    queued_bytes_ -= queue_.front().size();
-    queue_.pop_front();
-    queue_offset_ = 0;
-    write_gate_.open();
+    if (queue_.take(take(queue_[0]))) write_gate_.open();
   }
   if (queue_.empty()) direct_.remove_prefix(take(direct_));
   bytes_taken_ += size;

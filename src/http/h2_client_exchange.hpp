@@ -1,8 +1,6 @@
 #pragma once
 
-#include <deque>
-
-#include <smg/http/client_exchange.hpp>
+#include "http/chunk_queue.hpp"
 #include <smg/http/h2_session.hpp>
 
 namespace smg::http {
@@ -67,9 +65,7 @@ class H2ClientExchange final : public ClientExchange {
   void write_head(const ClientResponse& response, BodyLength length) override;
   void flush() override;
   void write_body(std::string_view bytes, bool last) override;
-  bool queue_full() const noexcept override {
-    return queue_.size() >= kMaxQueuedChunks || queued_bytes_ >= kMaxQueuedBytes;
-  }
+  bool queue_full() const noexcept override { return queue_.full(); }
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   /// Every byte is in the connection's output buffer at least.
@@ -87,7 +83,6 @@ class H2ClientExchange final : public ClientExchange {
   [[nodiscard]] net::Task<bool> deliver(net::Duration patience);
   [[nodiscard]] net::Task<> discard_upload();
   void send_continue();
-  void enqueue(std::string_view bytes);
   void client_left() noexcept;
   void reset(std::uint32_t error_code);
   [[nodiscard]] bool drained() const noexcept {
@@ -111,9 +106,7 @@ class H2ClientExchange final : public ClientExchange {
   bool read_cancelled_ = false;
 
   // The response: chunks that the session has not taken yet, and the one that is being written.
-  std::deque<std::string> queue_;
-  std::size_t queue_offset_ = 0;
-  std::size_t queued_bytes_ = 0;  // the first chunk counts until it is gone
+  ChunkQueue queue_;
   std::string_view direct_;
   bool head_written_ = false;
   bool has_body_ = false;
