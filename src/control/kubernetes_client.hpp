@@ -21,7 +21,7 @@ class KubernetesClient {
   KubernetesClient(const KubernetesClient&) = delete;
   KubernetesClient& operator=(const KubernetesClient&) = delete;
 
-  /// Closes the connections behind their calls.
+  /// Closes the connections behind their calls. From any thread.
   void close();
 
   /// One page of the pods of `selector`; `next` as the page before has it, or empty. Errors: as of

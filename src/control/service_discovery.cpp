@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <future>
 #include <set>
 
 #include "control/pod_follower.hpp"
@@ -26,8 +25,7 @@ class ServiceDiscovery::Session {
         registry_(registry),
         client_(settings, threads_),
         scope_(threads_[0]),
-        news_(threads_[0].executor()),
-        tasks_(threads_[0].executor()) {
+        news_(threads_[0].executor()) {
     using routing::WorkerRole;
     const PodSource source{settings, client_, metrics_, scope_, news_};
     for (const auto& [selector, role] :
@@ -56,7 +54,6 @@ class ServiceDiscovery::Session {
   KubernetesClient client_;
   CancelScope scope_;
   net::Gate news_;  ///< of the pods
-  net::TaskGroup tasks_;
   std::vector<std::unique_ptr<PodFollower>> followers_;
   std::set<std::string> refused_;  ///< URLs that the registry does not take
   bool started_ = false;
@@ -66,24 +63,19 @@ void ServiceDiscovery::Session::start() {
   started_ = true;
   threads_.start();
   threads_[0].post([this] {
-    for (auto& follower : followers_) tasks_.spawn(follower->run());
-    tasks_.spawn(keep_fleet());
+    for (auto& follower : followers_) threads_[0].tasks().spawn(follower->run());
+    threads_[0].tasks().spawn(keep_fleet());
   });
 }
 
 void ServiceDiscovery::Session::stop() {
   if (!std::exchange(started_, false)) return;
-  std::promise<void> idle;
-  threads_[0].post([&] {
+  net::run_until_idle(threads_[0], [this] {
     scope_.cancel();
     news_.open();
-    tasks_.when_idle([&] {
-      client_.close();
-      // Behind what that has posted.
-      threads_[0].post([&idle] { idle.set_value(); });
-    });
   });
-  idle.get_future().wait();
+  client_.close();
+  net::run_until_idle(threads_[0]);
   threads_.stop();
 }
 

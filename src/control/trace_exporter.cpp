@@ -1,5 +1,3 @@
-#include <future>
-
 #include "control/export_rule.hpp"
 #include "control/otlp_json.hpp"
 #include "control/trace_queue.hpp"
@@ -79,7 +77,6 @@ class TraceExporter::Sender {
   [[nodiscard]] net::Task<ExportVerdict> post(std::string document, std::uint64_t spans);
   void leave(milliseconds patience);
   void note(bool delivered, std::string_view reason);
-  void wait_until_idle(const std::function<void()>& first);
 
   const std::string endpoint_;
   observability::Metrics& metrics_;
@@ -118,19 +115,10 @@ void TraceExporter::Sender::submit(observability::RequestTracePtr trace) {
 
 void TraceExporter::Sender::stop(milliseconds patience) {
   if (!std::exchange(running_, false)) return;
-  wait_until_idle([this, patience] { leave(patience); });
+  net::run_until_idle(home(), [this, patience] { leave(patience); });
   pool_->retire();
-  wait_until_idle([] {});
+  net::run_until_idle(home());
   threads_.stop();
-}
-
-void TraceExporter::Sender::wait_until_idle(const std::function<void()>& first) {
-  std::promise<void> idle;
-  home().post([&] {
-    first();
-    home().tasks().when_idle([&idle] { idle.set_value(); });
-  });
-  idle.get_future().wait();
 }
 
 void TraceExporter::Sender::leave(milliseconds patience) {

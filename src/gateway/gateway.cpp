@@ -1,6 +1,5 @@
 #include "gateway/gateway.hpp"
 
-#include <future>
 #include <thread>
 
 #include <smg/observability/log.hpp>
@@ -95,22 +94,12 @@ void Gateway::shut_down(const std::function<bool()>& hurry) {
 
 void Gateway::stop_workers() {
   discovery_.stop();
-  const auto wait_until_idle = [this](std::size_t thread, const std::function<void()>& first) {
-    std::promise<void> idle;
-    threads_[thread].post([&] {
-      first();
-      threads_[thread].tasks().when_idle([&idle] { idle.set_value(); });
-    });
-    idle.get_future().wait();
-  };
-  wait_until_idle(0, [this] {
+  net::run_until_idle(threads_[0], [this] {
     threads_[0].tasks().spawn(registry_.stop());
     threads_[0].tasks().spawn(tokens_.stop());
   });
   pools_.retire_all();
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
-    wait_until_idle(i, [] {});
-  }
+  for (std::size_t i = 0; i < threads_.size(); ++i) net::run_until_idle(threads_[i]);
 }
 
 }  // namespace smg::gateway

@@ -1,3 +1,5 @@
+#include <future>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
@@ -89,6 +91,15 @@ Task<> sleep_or_wake(IoThread& thread, Gate& gate, Duration duration) {
   Deadline deadline(thread.deadlines(), [&gate] { gate.open_and_resume(); });
   deadline.arm(std::max<Duration>(duration, std::chrono::microseconds(1)));
   co_await gate.wait();
+}
+
+void run_until_idle(IoThread& thread, const std::function<void()>& first) {
+  std::promise<void> idle;
+  thread.post([&] {
+    first();
+    thread.tasks().when_idle([&idle] { idle.set_value(); });
+  });
+  idle.get_future().wait();
 }
 
 IoThreads::IoThreads(unsigned count, std::string name) : name_(std::move(name)) {

@@ -76,6 +76,9 @@ class IoThread {
 /// Suspends for `duration`, or until `gate` is opened by somebody else.
 [[nodiscard]] Task<> sleep_or_wake(IoThread& thread, Gate& gate, Duration duration);
 
+/// Runs `first` on the loop and waits, on another thread, until the loop has no task left.
+void run_until_idle(IoThread& thread, const std::function<void()>& first = [] {});
+
 /// The threads of the process, started together and joined together.
 class IoThreads {
  public:

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/run_on.hpp"
 #include "unit/control/tiny_worker.hpp"
 #include <smg/control/admin_endpoints.hpp>
 
@@ -36,14 +37,10 @@ class WorkerRegistryTest : public testing::Test {
   }
 
   void wait_until_idle() {
-    for (std::size_t i = 0; i < threads_.size(); ++i) wait_until_idle(threads_[i]);
-  }
-
-  static void wait_until_idle(net::IoThread& thread) {
-    std::promise<void> idle;
-    const auto tell = [&] { thread.tasks().when_idle([&] { idle.set_value(); }); };
-    thread.post([&] { thread.post(tell); });
-    idle.get_future().wait();
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      test::call_on(threads_[i], [] {});  // what it posts to itself comes first
+      net::run_until_idle(threads_[i]);
+    }
   }
 
   /// smg_worker_pool_size of a model, as its text; empty: there is none.

@@ -51,6 +51,20 @@ TEST(IoThread, ItsTimerFiresArmedDeadlines) {
   test::call_on(loops[0], [&] { deadline.reset(); });
 }
 
+Task<> end_later(IoThread& thread, bool& ended) {
+  Gate gate(thread.executor());
+  co_await sleep_or_wake(thread, gate, std::chrono::milliseconds(1));
+  ended = true;
+}
+
+TEST(IoThread, RunUntilIdleWaitsForTheTasksOfTheLoop) {
+  test::Loops loops;
+  bool ended = false;
+  run_until_idle(loops[0], [&] { loops[0].tasks().spawn(end_later(loops[0], ended)); });
+  EXPECT_TRUE(ended);
+  run_until_idle(loops[0]);
+}
+
 TEST(IoThread, StopIsIdempotentAndEndsTheThreads) {
   IoThreads threads(2);
   threads.start();
