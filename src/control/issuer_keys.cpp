@@ -92,10 +92,7 @@ net::Task<> IssuerKeys::wait_for_fetch(net::IoThread& thread, net::AbortSwitch& 
     if (!ensure_fetch()) co_return;
     waiting_.push_back(waiter);
   }
-  if (abort.aborted()) co_return;
-  abort.set([waiter] { waiter->gate.open(); });
-  co_await waiter->gate.wait();
-  abort.clear();
+  co_await net::wait_or_abort(waiter->gate, abort);
 }
 
 // ---- on thread 0 --------------------------------------------------------------------------------

@@ -34,4 +34,11 @@ void Gate::open_and_resume() {
   std::move(waiter)();
 }
 
+Task<> wait_or_abort(Gate& gate, AbortSwitch& abort) {
+  if (abort.aborted()) co_return;
+  abort.set([&gate] { gate.open(); });
+  co_await gate.wait();
+  abort.clear();
+}
+
 }  // namespace smg::net

@@ -1,6 +1,5 @@
 #include "net/system_trust.hpp"
 
-#include <smg/net/gate.hpp>
 #include <smg/net/thread.hpp>
 
 namespace smg::net {
@@ -20,9 +19,7 @@ Task<> SystemTrust::load(SSL_CTX& context, IoThread& thread, AbortSwitch& abort)
       reader_ = start_thread("smg-trust", [this, &context] { read_into(context); });
     }
   }
-  abort.set([&gate = *gate] { gate.open(); });
-  co_await gate->wait();
-  abort.clear();
+  co_await wait_or_abort(*gate, abort);
 }
 
 void SystemTrust::read_into(SSL_CTX& context) {

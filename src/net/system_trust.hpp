@@ -8,7 +8,7 @@
 
 #include <openssl/ssl.h>
 
-#include <smg/net/tcp_stream.hpp>
+#include <smg/net/io_thread.hpp>
 
 namespace smg::net {
 

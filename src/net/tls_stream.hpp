@@ -8,7 +8,6 @@
 
 #include <smg/net/byte_stream.hpp>
 #include <smg/net/io_thread.hpp>
-#include <smg/net/tcp_stream.hpp>
 
 namespace smg::net {
 

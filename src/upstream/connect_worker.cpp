@@ -1,3 +1,4 @@
+#include <smg/net/tcp_stream.hpp>
 #include <smg/upstream/connect_worker.hpp>
 
 namespace smg::upstream {

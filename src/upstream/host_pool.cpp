@@ -5,6 +5,7 @@
 
 #include "upstream/h1_upstream_connection.hpp"
 #include "upstream/h2_exchange.hpp"
+#include <smg/net/tcp_stream.hpp>
 #include <smg/upstream/connect_worker.hpp>
 #include <smg/upstream/host_pool.hpp>
 
@@ -79,9 +80,13 @@ net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread,
                                                     net::AbortSwitch& abort) {
   struct Reply {
     explicit Reply(net::Executor executor) : gate(executor) {}
+    Reply(const Reply&) = delete;
+    Reply& operator=(const Reply&) = delete;
+    ~Reply() {
+      if (descriptor >= 0) ::close(descriptor);  // it came for one who had given up
+    }
     net::Gate gate;
     int descriptor = -1;
-    bool given_up = false;
   };
   for (std::size_t i = 0; i < shards_.size() && !abort.aborted(); ++i) {
     // A TLS connection cannot leave its thread.
@@ -93,20 +98,13 @@ net::Task<HostPool::Connection> HostPool::take_over(net::IoThread& thread,
       const Connection idle = self->take_idle(owner);
       const int descriptor = idle ? idle->release_descriptor() : -1;
       thread.post([reply, descriptor] {
-        if (reply->given_up && descriptor >= 0) ::close(descriptor);
-        if (reply->given_up) return;
         reply->descriptor = descriptor;
         reply->gate.open_and_resume();
       });
     });
-    abort.set([&reply = *reply] {
-      reply.given_up = true;
-      reply.gate.open();
-    });
-    co_await reply->gate.wait();
-    abort.clear();
-    if (reply->descriptor < 0) continue;
-    if (auto stream = net::adopt_tcp(thread, reply->descriptor)) {
+    co_await net::wait_or_abort(reply->gate, abort);
+    if (reply->descriptor < 0 || abort.aborted()) continue;
+    if (auto stream = net::adopt_tcp(thread, std::exchange(reply->descriptor, -1))) {
       co_return std::make_unique<H1UpstreamConnection>(shared_from_this(), thread,
                                                        std::move(stream));
     }

@@ -6,7 +6,6 @@
 #include <smg/config/gateway_config.hpp>
 #include <smg/control/access_guard.hpp>
 #include <smg/net/io_thread.hpp>
-#include <smg/net/tcp_stream.hpp>
 #include <smg/upstream/host_pool.hpp>
 
 namespace smg::control {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include <smg/net/asio.hpp>
 
@@ -35,5 +37,25 @@ class Gate {
   std::optional<Waiter> waiter_;
   bool open_ = false;
 };
+
+/// Lets a pending operation be given up by somebody else: `abort` is what ends it, while it runs.
+class AbortSwitch {
+ public:
+  /// Ends the running operation, and every later one at its start. Idempotent.
+  void abort() {
+    aborted_ = true;
+    if (on_abort_) std::exchange(on_abort_, nullptr)();
+  }
+  [[nodiscard]] bool aborted() const noexcept { return aborted_; }
+  void set(std::function<void()> on_abort) { on_abort_ = std::move(on_abort); }
+  void clear() noexcept { on_abort_ = nullptr; }
+
+ private:
+  bool aborted_ = false;
+  std::function<void()> on_abort_;
+};
+
+/// Waits until `gate` is opened, or for `abort`.
+[[nodiscard]] Task<> wait_or_abort(Gate& gate, AbortSwitch& abort);
 
 }  // namespace smg::net

@@ -7,7 +7,6 @@
 #include <smg/base/result.hpp>
 #include <smg/net/byte_stream.hpp>
 #include <smg/net/io_thread.hpp>
-#include <smg/net/tcp_stream.hpp>
 
 namespace smg::net {
 

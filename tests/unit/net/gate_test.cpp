@@ -38,6 +38,11 @@ class GateTest : public LoopTest {
     note(name + " passes");
   }
 
+  Task<> pass_or_give_up(AbortSwitch& abort) {
+    co_await wait_or_abort(gate, abort);
+    note(abort.aborted() ? "gave up" : "passed");
+  }
+
   Gate gate{context.get_executor()};
 };
 
@@ -61,6 +66,35 @@ TEST_F(GateTest, OpenedTwiceLetsOnlyOnePass) {
   gate.open();
   settle();
   EXPECT_EQ(log.back(), "b passes");
+}
+
+TEST_F(GateTest, AWaitCanBeGivenUp) {
+  AbortSwitch abort;
+  spawn(pass_or_give_up(abort));
+  settle();
+  gate.open();
+  settle();
+  spawn(pass_or_give_up(abort));
+  settle();
+  EXPECT_TRUE(gate.has_waiter());
+  abort.abort();
+  settle();
+  spawn(pass_or_give_up(abort));
+  settle();
+  EXPECT_EQ(log, (std::vector<std::string>{"passed", "gave up", "gave up"}));
+}
+
+TEST_F(GateTest, AnAbortBehindTheWaitDoesNotOpenIt) {
+  AbortSwitch abort;
+  gate.open();
+  spawn(pass_or_give_up(abort));
+  settle();
+  abort.abort();
+  spawn(pass("a"));
+  settle();
+  EXPECT_TRUE(gate.has_waiter());
+  gate.open();
+  settle();
 }
 
 TEST_F(GateTest, OpenResumesFromTheEventLoop) {

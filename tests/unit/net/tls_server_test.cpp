@@ -6,6 +6,7 @@
 
 #include "support/run_on.hpp"
 #include "unit/net/tls_peer.hpp"
+#include <smg/net/tcp_stream.hpp>
 #include <smg/net/tls_server.hpp>
 
 namespace smg::net {
