@@ -2,44 +2,20 @@
 
 import contextlib
 import shutil
-import signal
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-import pytest
 import yaml
 
-from binary import *
+from programs import *
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs/prometheus"
 
 
 class Prometheus:
-    """`prometheus` that scrapes one gateway every second, with everything else as in configs/prometheus."""
-
-    def __init__(self, folder: Path, metrics_port: int) -> None:
-        self.folder, self.port = folder, free_port()
-        shutil.copy(CONFIGS / "alerts.yml", folder)
-        config = yaml.safe_load((CONFIGS / "prometheus.yml").read_text())
-        config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
-        [job] = config["scrape_configs"]
-        job["static_configs"] = [{"targets": [f"{HOST}:{metrics_port}"]}]
-        (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-
-    async def __aenter__(self) -> "Prometheus":
-        self.process = await asyncio.create_subprocess_exec(
-            "prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/data",
-            f"--web.listen-address={HOST}:{self.port}", stdout=asyncio.subprocess.DEVNULL,
-            stderr=(self.folder / "log").open("wb"))
-        return self
-
-    async def __aexit__(self, *exc) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGTERM)
-        await self.process.wait()
-        if exc[0]:
-            print((self.folder / "log").read_text())
+    def __init__(self, port: int) -> None:
+        self.port = port
 
     async def ask(self, path: str, **query: str):
         """The data of an answer; None while the server is starting."""
@@ -55,9 +31,24 @@ class Prometheus:
         return float(data["result"][0]["value"][1]) if data and data["result"] else None
 
 
-@pytest.mark.skipif(shutil.which("prometheus") is None, reason="prometheus is not installed (tests/run.sh install)")
+@contextlib.asynccontextmanager
+async def prometheus_of(folder: Path, metrics_port: int):
+    """`prometheus` that scrapes one gateway every second, with everything else as in configs/prometheus."""
+    port = free_port()
+    shutil.copy(CONFIGS / "alerts.yml", folder)
+    config = yaml.safe_load((CONFIGS / "prometheus.yml").read_text())
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    [job] = config["scrape_configs"]
+    job["static_configs"] = [{"targets": [f"{HOST}:{metrics_port}"]}]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    async with running("prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                       f"--web.listen-address={HOST}:{port}", port=port):
+        yield Prometheus(port)
+
+
+@needs("prometheus")
 async def test_prometheus_scrapes_the_gateway_and_evaluates_the_rules(tmp_path):
-    async with Echo() as g, Prometheus(tmp_path, g.metrics_port) as prometheus:
+    async with Echo() as g, prometheus_of(tmp_path, g.metrics_port) as prometheus:
         await g.post("/v1/chat/completions", {"model": "echo", "messages": user("hi")})
         await g.post("/v1/chat/completions", {"model": "echo", "messages": user("hi"), "stream": True})
 

@@ -1,12 +1,10 @@
 """Other programs' HTTP on both sides: nghttpd and Node as workers; curl, nghttp and h2load as clients; nginx between."""
 
 import contextlib
-import shutil
-from pathlib import Path
 
 import pytest
 
-from binary import *
+from programs import *
 
 MODELS = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]})
 UPLOAD = json.dumps(chat("x" * 3_000_000)).encode()
@@ -29,49 +27,6 @@ require('http2').createServer().on('stream', (stream, headers) => {
   });
 }).listen(Number(process.argv[1]), '127.0.0.1');
 """
-
-NGINX = """
-daemon off; user root; pid {folder}/pid; error_log {folder}/error.log; events {{}}
-http {{
-  access_log off; client_max_body_size 0; client_body_temp_path {folder}; proxy_temp_path {folder};
-  fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
-  server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{gateway}; }} }}
-}}
-"""
-
-
-def needs(*programs: str):
-    missing = [program for program in programs if shutil.which(program) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed (tests/run.sh install): {', '.join(missing)}")
-
-
-@contextlib.asynccontextmanager
-async def running(*command, port: int):
-    """A server of another program, from when it listens on `port`."""
-    process = await asyncio.create_subprocess_exec(*map(str, command), stdout=asyncio.subprocess.DEVNULL)
-
-    async def listens() -> bool:
-        with contextlib.suppress(OSError):
-            _, writer = await asyncio.open_connection(HOST, port)
-            writer.close()
-            return True
-        return False
-
-    try:
-        await eventually(listens, 20)
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-
-
-async def output_of(*command) -> bytes:
-    process = await asyncio.create_subprocess_exec(*map(str, command), stdout=asyncio.subprocess.PIPE)
-    out, _ = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, (command, out[-2000:])
-    return out
-
 
 @contextlib.asynccontextmanager
 async def before_http2_worker(port: int):
@@ -156,15 +111,12 @@ async def test_h2load_as_a_client(version, tmp_path):
 
 
 @needs("nginx")
-async def test_nginx_before_the_gateway(tmp_path):
+async def test_nginx_before_the_gateway():
     """It speaks HTTP/1.0 to what is behind it, unless told otherwise: no chunks, no connection to keep."""
-    port = free_port()
-    async with Worker() as w, Launched(workers=[w]) as g:
-        (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, port=port, gateway=g.port))
-        async with running("nginx", "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log", port=port):
-            answer = await request(port, "POST", "/v1/chat/completions", body=UPLOAD)
-            assert answer.status == 200 and answer.complete
-            assert w.seen[-1].body == UPLOAD
-            w.handler = events
-            answer = await request(port, "POST", "/v1/chat/completions", body=json.dumps(chat(stream=True)).encode())
-            assert answer.status == 200 and answer.complete and answer.body == EVENTS
+    async with Worker() as w, Launched(workers=[w]) as g, nginx_before(g.port) as front:
+        answer = await request(front, "POST", "/v1/chat/completions", body=UPLOAD)
+        assert answer.status == 200 and answer.complete
+        assert w.seen[-1].body == UPLOAD
+        w.handler = events
+        answer = await request(front, "POST", "/v1/chat/completions", body=json.dumps(chat(stream=True)).encode())
+        assert answer.status == 200 and answer.complete and answer.body == EVENTS

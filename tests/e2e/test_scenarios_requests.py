@@ -1,16 +1,14 @@
 """Rows A20 to A24 and A27 of the scenarios: how clients frame their requests, and how early the gateway may
 refuse them."""
 
-import shutil
-import subprocess
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
 from conformance.uploads import Upload
 from conformance.wire import H2Client
+from programs import needs, nginx_before, output_of
 from scenario import *
 
 LIMIT = MIB
@@ -86,11 +84,7 @@ async def test_a20_a_chunk_that_is_too_large_is_not_waited_for():
 # A21 -----------------------------------------------------------------------------
 
 
-def curl(*arguments: str) -> list[str]:
-    return ["curl", "-sS", "-m", "10", "-o", "/dev/null", *arguments]
-
-
-@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+@needs("curl")
 @PATHS
 async def test_a21_curl_sends_a_large_body(path):
     body = big_chat(3 * MIB)
@@ -99,11 +93,10 @@ async def test_a21_curl_sends_a_large_body(path):
         with tempfile.NamedTemporaryFile() as file:
             file.write(body)
             file.flush()
-            process = await asyncio.create_subprocess_exec(
-                *curl("-w", "%{http_code} %{time_total}", "-H", "Content-Type: application/json", "-H",
-                      "Expect: 100-continue", "--data-binary", f"@{file.name}", f"http://{HOST}:{row.g.port}{CHAT}"),
-                stdout=asyncio.subprocess.PIPE)
-            said, _ = await process.communicate()
+            said = await output_of(
+                "curl", "-sS", "-m", "10", "-o", "/dev/null", "-w", "%{http_code} %{time_total}",
+                "-H", "Content-Type: application/json", "-H", "Expect: 100-continue",
+                "--data-binary", f"@{file.name}", f"http://{HOST}:{row.g.port}{CHAT}")
         status, seconds = said.split()
         # It would have waited for a second before it sent a body without being told to.
         assert status == b"200" and float(seconds) < 0.9
@@ -318,45 +311,10 @@ async def test_a27_versions_and_hosts():
         assert len(row.w.seen) == 1
 
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-NEEDS_NGINX = pytest.mark.skipif(not NGINX, reason="needs nginx")
-
-
-@contextlib.asynccontextmanager
-async def nginx_before(port: int):
-    """An nginx with default settings before this port, which it speaks HTTP/1.0 to; yields its own port."""
-    with tempfile.TemporaryDirectory() as folder:
-        listens = free_port()
-        (Path(folder) / "conf").write_text(f"""
-            daemon off; worker_processes 1; error_log stderr; pid {folder}/pid;
-            events {{ worker_connections 64; }}
-            http {{
-              access_log off; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
-              fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-              server {{
-                listen {HOST}:{listens};
-                location / {{ proxy_pass http://{HOST}:{port}; proxy_buffering off; }}
-              }}
-            }}""")
-        process = subprocess.Popen([NGINX, "-p", folder, "-c", f"{folder}/conf"], stderr=subprocess.DEVNULL)
-        try:
-            async def listening() -> bool:
-                with contextlib.suppress(OSError):
-                    async with Client(listens):
-                        return True
-                return False
-
-            await eventually(listening)
-            yield listens
-        finally:
-            process.terminate()
-            process.wait()
-
-
-@NEEDS_NGINX
+@needs("nginx")
 @PATHS
 async def test_a27_an_nginx_in_front(path):
-    async with scene(*path, handler=in_step) as row, nginx_before(row.g.port) as front:
+    async with scene(*path, handler=in_step) as row, nginx_before(row.g.port, "proxy_buffering off;") as front:
         answer = await request(front, "POST", CHAT, body=BODY)
         assert answer.status == 200 and answer.json()["model"] == "m"
         answer = await request(front, "POST", CHAT, body=BODYS)
@@ -365,13 +323,13 @@ async def test_a27_an_nginx_in_front(path):
         assert answer.pieces[-1][0] - answer.pieces[0][0] > 0.2
 
 
-@NEEDS_NGINX
+@needs("nginx")
 async def test_a28_a_strict_nginx_in_front_of_doubled_framing():
     wires = {
         "length-and-chunked": b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(b'{"a":1}') + b"0\r\n\r\n",
         "equal-lengths": b'Content-Length: 7\r\nContent-Length: 7\r\n\r\n{"a":1}',
     }
-    async with scene() as row, nginx_before(row.g.port) as front:
+    async with scene() as row, nginx_before(row.g.port, "proxy_buffering off;") as front:
         for name, wire in wires.items():
             row.w.handler = raw(b"HTTP/1.1 200 OK\r\n" + TYPE + wire, close=False)
             answer = await request(front, "POST", CHAT, body=BODY)
