@@ -358,9 +358,10 @@ TEST_F(HostPoolTest, ManyExchangesOnTwoThreadsAllSucceed) {
   const BusyWorker busy(worker);
   const auto many = [this](std::size_t index) {
     return test::start_on(loops[index], [this](net::IoThread& thread) -> net::Task<int> {
+      net::AbortSwitch own;
       int good = 0;
       for (int i = 0; i < kRounds; ++i) {
-        auto opened = co_await pool->open(thread, abort);
+        auto opened = co_await pool->open(thread, own);
         if (!opened) continue;
         good += (co_await exchange_on(**opened)).status == 200 ? 1 : 0;
       }
