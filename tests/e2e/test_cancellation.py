@@ -28,7 +28,10 @@ class LabWorker(Worker):
         self.sockets: list[socket.socket] = []
 
     async def _serve(self, reader, writer) -> None:
-        self.sockets.append(writer.get_extra_info("socket"))
+        connected = writer.get_extra_info("socket")
+        # Of a fixed size: one that grows with its connection might take all that a test sends.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
+        self.sockets.append(connected)
         await super()._serve(reader, writer)
 
     async def end_seen(self, ex: Exchange) -> None:
