@@ -109,9 +109,9 @@ TEST_F(H2SessionTest, TheBlockOfAResponseMayArriveByteByByte) {
   std::string sent;
   client->take_output(sent, std::string::npos);
   const std::string wire =
-      test::frame(test::kSettings, 0, 0) +
-      in_nine_frames(test::literals({{":status", "200"}}), test::literals({{"a", "1"}}),
-                     test::literals({{"b", "2"}}));
+      test::frame(test::kSettings, 0, 0) + in_nine_frames(test::literals({{":status", "200"}}),
+                                                          test::literals({{"a", "1"}}),
+                                                          test::literals({{"b", "2"}}));
   for (const char& byte : wire) ASSERT_TRUE(client->feed({&byte, 1}));
   EXPECT_EQ(at_client.take(1), (Events{"end sent", ":status=200 a=1 b=2 end", "closed 0"}));
 }
