@@ -41,7 +41,7 @@ class Recorder final : public H2SessionObserver {
   void on_end_stream(std::int32_t stream) override { note(stream, "end"); }
   void on_end_sent(std::int32_t stream) override { note(stream, "sent"); }
   void on_stream_closed(std::int32_t stream, std::uint32_t error_code) override {
-    note(stream, "closed " + std::to_string(error_code));
+    note(stream, error_code == kH2NoError ? "closed" : "reset");
     closed_.insert(stream);
   }
   void on_goaway(std::int32_t last_stream, std::uint32_t error_code) override {
@@ -100,6 +100,21 @@ bool is_framed(std::string_view output, bool server) {
     output.remove_prefix(9 + size);
   }
   return true;
+}
+
+/// The frames of `output`, which is framed, without the codes of resets: of two faults in one
+/// frame, its pieces decide which is found first.
+std::string without_reset_codes(std::string output, bool server) {
+  constexpr char kResetStream = 3;
+  constexpr std::size_t kHead = 9;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(output[i]); };
+  for (std::size_t at = server ? 0 : 24; at < output.size();) {
+    const std::size_t size =
+        std::size_t{byte(at)} << 16 | std::size_t{byte(at + 1)} << 8 | byte(at + 2);
+    if (output[at + 3] == kResetStream) std::fill_n(&output[at + kHead], size, '\0');
+    at += kHead + size;
+  }
+  return output;
 }
 
 struct Run {
@@ -188,8 +203,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   Run whole;
   listen(pieces, wire, piece, server);
   listen(whole, wire, std::string::npos, server);
-  const bool alike = pieces.recorder == whole.recorder && pieces.alive == whole.alive &&
-                     pieces.output == whole.output;
+  const bool alike =
+      pieces.recorder == whole.recorder && pieces.alive == whole.alive &&
+      without_reset_codes(pieces.output, server) == without_reset_codes(whole.output, server);
   require(alike || whole.recorder.told_to_go || may_continue_too_long(wire),
           "pieces make no difference");
   talk(wire, piece, server);
