@@ -53,12 +53,22 @@ std::string_view id_prefix(std::string_view path) noexcept {
   return "req-";
 }
 
+net::Task<> done() {
+  co_return;
+}
+
 std::string_view version_text(int version) noexcept {
   if (version == 20) return "HTTP/2";
   return version == 10 ? "HTTP/1.0" : "HTTP/1.1";
 }
 
 }  // namespace
+
+/// Whose a path is: a worker's to answer, or ours. Neither: nobody's.
+struct RequestLifecycle::Route {
+  std::optional<InferenceRoute> inference;
+  std::optional<control::AdminRoute> admin;
+};
 
 /// One request's facts for metrics and the access log.
 struct RequestLifecycle::Request {
@@ -75,7 +85,9 @@ struct RequestLifecycle::Request {
   std::string worker_url{};
   bool streamed = false;
   AdmissionPermit permit{};
-  observability::RequestTracePtr trace{};  ///< null: the request is not traced
+  observability::RequestTracePtr trace{};          ///< null: the request is not traced
+  const relay::RequestContext* relayed = nullptr;  ///< while a relay has it
+  bool success_observed = false;
 
   /// The last bytes are about to go: whoever has them finds the request ended.
   void make_way() {
@@ -158,34 +170,47 @@ void RequestLifecycle::fail_internally(Request& request) {
   }
 }
 
+// Neither this nor `proceed` is a coroutine: whoever runs behind them has a frame of its own.
 net::Task<> RequestLifecycle::dispatch(Request& request) {
   const auto& head = request.client.head();
-  const auto inference = inference_route(head.path);
-  const auto admin = inference ? std::nullopt : admin_.match(head.path);
-  if (inference) {
-    request.path_template = facts(*inference).path;
-  } else if (admin) {
-    request.path_template = admin->path_template;
-    request.is_probe = admin->is_probe;
+  Route route;
+  route.inference = inference_route(head.path);
+  if (!route.inference) route.admin = admin_.match(head.path);
+  if (route.inference) {
+    request.path_template = facts(*route.inference).path;
+  } else if (route.admin) {
+    request.path_template = route.admin->path_template;
+    request.is_probe = route.admin->is_probe;
   }
-  if (answer_preflight(request)) co_return;
+  if (answer_preflight(request)) return done();
   if (traces_.enabled()) begin_trace(request);
   control::Verdict verdict = guard_.check(head);
-  if (verdict.wants_token_check) verdict = co_await judge_token(request);
-  if (!is_admitted(request, verdict)) co_return;
-  if (inference) {
-    if (!refuse_early(request, "POST", head.method == Method::Post)) {
-      bool admitted = may_run_at_once(request);
-      if (!admitted) admitted = co_await wait_to_run(request, *inference);
-      if (admitted) co_await run_inference(request, *inference);
-    }
-  } else if (admin) {
-    if (!refuse_early(request, admin->allow, admin_.allows(*admin, head.method))) {
-      co_await run_admin(request, *admin);
-    }
-  } else {
-    answer(request, {.status = 404});
+  if (verdict.wants_token_check) return judge_and_proceed(request, std::move(route));
+  return proceed(request, std::move(route), verdict);
+}
+
+net::Task<> RequestLifecycle::judge_and_proceed(Request& request, Route route) {
+  const control::Verdict verdict = co_await judge_token(request);
+  co_await proceed(request, std::move(route), verdict);
+}
+
+net::Task<> RequestLifecycle::proceed(Request& request, Route route,
+                                      const control::Verdict& verdict) {
+  if (!is_admitted(request, verdict)) return done();
+  const auto method = request.client.head().method;
+  if (route.inference) {
+    if (refuse_early(request, "POST", method == Method::Post)) return done();
+    if (may_run_at_once(request)) return run_inference(request, *route.inference);
+    return wait_and_run_inference(request, *route.inference);
   }
+  if (route.admin) {
+    if (refuse_early(request, route.admin->allow, admin_.allows(*route.admin, method))) {
+      return done();
+    }
+    return run_admin(request, *std::move(route.admin));
+  }
+  answer(request, {.status = 404});
+  return done();
 }
 
 /// Counts the request; a preflight needs no key.
@@ -265,15 +290,15 @@ bool RequestLifecycle::may_run_at_once(Request& request) {
   return request.permit.held();
 }
 
-/// Waits for the permit to run. False: it is not to be had, and the client has been told.
-net::Task<bool> RequestLifecycle::wait_to_run(Request& request, InferenceRoute route) {
+/// Waits for the permit to run; if it is not to be had, the client is told.
+net::Task<> RequestLifecycle::wait_and_run_inference(Request& request, InferenceRoute route) {
   auto entered = co_await admission_.enter(request.client);
   if (entered) {
     request.permit = std::move(*entered);
-    co_return true;
+    co_await run_inference(request, route);
+  } else if (!request.client.gone()) {
+    answer(request, render_error(entered.error(), route));
   }
-  if (!request.client.gone()) answer(request, render_error(entered.error(), route));
-  co_return false;
 }
 
 net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute route) {
@@ -285,40 +310,48 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
   context.hides_credential = request.hides_credential;
   context.trace = request.trace.get();
   context.head_goes_out = [this, &request](int status) { head_goes_out(request, status); };
-  // A client that has its answer may come with the next request before this one has wound up here.
-  context.about_to_complete = [&request] { request.make_way(); };
+  // A client that has its answer may come with the next request, or a scrape, before this one has
+  // wound up here.
+  request.relayed = &context;
+  context.about_to_complete = [this, &request] {
+    request.make_way();
+    observe_success(request);
+  };
   auto done = co_await relay_.run(context);
-  request.worker_url = context.worker_url;
+  request.worker_url = std::move(context.worker_url);
   request.streamed = context.path == relay::BodyPath::Streamed;
   std::optional<GatewayError> error;
   if (!done) error = done.error();
   if (request.trace) trace_relay(*request.trace, context, error);
-  record_inference(request, context, error ? &*error : nullptr);
+  record_inference(request, error ? &*error : nullptr);
   if (error && !request.client.head_written() && !request.client.gone() &&
       error->code != ErrorCode::Aborted) {
     http::Fields further;
-    if (row(error->code).fault == Fault::Worker && !context.worker_url.empty()) {
+    if (row(error->code).fault == Fault::Worker && !request.worker_url.empty()) {
       further.push_back({"x-smg-routed-worker-id", request.worker_url});
     }
     answer(request, render_error(*error, route), further);
   }
 }
 
-void RequestLifecycle::record_inference(const Request& request,
-                                        const relay::RequestContext& context,
-                                        const GatewayError* error) {
+void RequestLifecycle::record_inference(Request& request, const GatewayError* error) {
   if (error != nullptr && is_body_validation(error->code)) return;
-  const auto labels = context.labels();
+  const auto labels = request.relayed->labels();
   if (error != nullptr && error->code != ErrorCode::ClientGone) {
     metrics_.count_router_error(labels, row(error->code).error_type);
   } else if (error == nullptr && request.status >= 500) {
     metrics_.count_router_error(labels, "backend_error");
-  } else if (error == nullptr && request.status < 400) {
-    metrics_.observe_router_duration(labels, Clock::now() - request.started);
+  } else if (error == nullptr) {
+    observe_success(request);
   }
 }
 
-net::Task<> RequestLifecycle::run_admin(Request& request, const control::AdminRoute& route) {
+void RequestLifecycle::observe_success(Request& request) {
+  if (request.status >= 400 || std::exchange(request.success_observed, true)) return;
+  metrics_.observe_router_duration(request.relayed->labels(), Clock::now() - request.started);
+}
+
+net::Task<> RequestLifecycle::run_admin(Request& request, control::AdminRoute route) {
   auto& client = request.client;
   const auto& head = client.head();
   control::AdminRequest call{.method = head.method == Method::Head ? Method::Get : head.method,

@@ -34,19 +34,22 @@ class RequestLifecycle final : public http::RequestHandler {
 
  private:
   struct Request;
+  struct Route;
 
   [[nodiscard]] net::Task<> dispatch(Request& request);
   [[nodiscard]] bool may_run_at_once(Request& request);
-  [[nodiscard]] net::Task<bool> wait_to_run(Request& request, InferenceRoute route);
+  [[nodiscard]] net::Task<> judge_and_proceed(Request& request, Route route);
+  [[nodiscard]] net::Task<> proceed(Request& request, Route route, const control::Verdict& verdict);
+  [[nodiscard]] net::Task<> wait_and_run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
-  [[nodiscard]] net::Task<> run_admin(Request& request, const control::AdminRoute& route);
+  [[nodiscard]] net::Task<> run_admin(Request& request, control::AdminRoute route);
   [[nodiscard]] bool answer_preflight(Request& request);
   [[nodiscard]] net::Task<control::Verdict> judge_token(Request& request);
   [[nodiscard]] bool is_admitted(Request& request, const control::Verdict& verdict);
   void audit(const Request& request, const control::Verdict& verdict) const;
   [[nodiscard]] bool refuse_early(Request& request, std::string_view allow, bool method_allowed);
-  void record_inference(const Request& request, const relay::RequestContext& context,
-                        const GatewayError* error);
+  void record_inference(Request& request, const GatewayError* error);
+  void observe_success(Request& request);
   void answer(Request& request, const PlainResponse& response, const http::Fields& further = {});
   void head_goes_out(Request& request, int status);
   void fail_internally(Request& request);

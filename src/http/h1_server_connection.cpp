@@ -63,6 +63,8 @@ net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
     if (!have_head) break;
     begin_exchange();
     co_await handler.handle(*this);
+    on_gone_ = nullptr;
+    if (is_finished()) continue;
     const bool reusable = co_await finish_exchange();
     if (!reusable) break;
   }
@@ -78,8 +80,15 @@ net::Task<bool> H1ServerConnection::recognise() {
     speaks_http2_ = start.size() == kHttp2Preface.size();
     if (speaks_http2_) co_return false;
     head_begun_ = !input_.empty();
-    const bool more = co_await fill_input();
-    if (!more) co_return false;
+    Input input = fill_input();
+    while (input == Input::Pending) {
+      co_await read_gate_.wait();
+      input = fill_input();
+    }
+    if (input == Input::Ended) {
+      co_await give_head_up();
+      co_return false;
+    }
   }
 }
 
@@ -112,37 +121,43 @@ net::Task<bool> H1ServerConnection::read_head() {
       co_await close_in_stages();
       co_return false;
     }
-    const bool more = co_await fill_input();
-    if (!more) co_return false;
+    Input input = fill_input();
+    while (input == Input::Pending) {
+      co_await read_gate_.wait();
+      input = fill_input();
+    }
+    if (input == Input::Ended) {
+      co_await give_head_up();
+      co_return false;
+    }
   }
 }
 
-/// Waits for further bytes of a head. The first byte of one starts its clock (ruling 14).
-net::Task<bool> H1ServerConnection::fill_input() {
+/// Reads further bytes of a head, or lets `read_gate_` tell of them. The first byte of a head
+/// starts its clock (ruling 14).
+H1ServerConnection::Input H1ServerConnection::fill_input() {
   // Empty lines neither begin a head nor prolong the wait for one.
   if (head_begun_ != timing_head_ || !timeout_.armed()) {
     timing_head_ = head_begun_;
     timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
   }
-  for (;;) {
-    if (draining_ || gone_) co_return false;
-    if (timed_out_) {
-      if (!input_.empty()) {
-        refuse({ErrorCode::BadRequest, "Timed out waiting for the request head", 408});
-        co_await close_in_stages();
-      }
-      co_return false;
-    }
-    const auto scratch = thread_.scratch();
-    const IoResult got = stream_->read(scratch.first(kHeadReadBytes));
-    if (got.status == IoResult::Status::Done) {
-      input_.append(scratch.data(), got.bytes);
-      co_return true;
-    }
-    if (got.status != IoResult::Status::WouldBlock) co_return false;
-    stream_->await_readable();
-    co_await read_gate_.wait();
+  if (draining_ || gone_ || timed_out_) return Input::Ended;
+  const auto scratch = thread_.scratch();
+  const IoResult got = stream_->read(scratch.first(kHeadReadBytes));
+  if (got.status == IoResult::Status::Done) {
+    input_.append(scratch.data(), got.bytes);
+    return Input::More;
   }
+  if (got.status != IoResult::Status::WouldBlock) return Input::Ended;
+  stream_->await_readable();
+  return Input::Pending;
+}
+
+/// No further bytes of a head will come; a client that was too slow with it is told so.
+net::Task<> H1ServerConnection::give_head_up() {
+  if (draining_ || gone_ || !timed_out_ || input_.empty()) co_return;
+  refuse({ErrorCode::BadRequest, "Timed out waiting for the request head", 408});
+  co_await close_in_stages();
 }
 
 bool H1ServerConnection::take_head(std::size_t end) {
@@ -175,9 +190,13 @@ void H1ServerConnection::begin_exchange() {
   }
 }
 
+/// The exchange has left nothing behind: the connection can take another request as it is.
+bool H1ServerConnection::is_finished() const noexcept {
+  return response_complete_ && queue_.empty() && body_ended_ && !closes_ && !draining_ && !gone_;
+}
+
 /// Sends what is left of the response. True: the connection can take another request.
 net::Task<bool> H1ServerConnection::finish_exchange() {
-  on_gone_ = nullptr;
   const bool delivered = co_await deliver();
   if (!delivered) co_return false;
   if (!response_complete_) {
@@ -295,29 +314,32 @@ void H1ServerConnection::watch_client() {
 // ---- the request body ---------------------------------------------------------------------------
 
 net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> into) {
-  if (body_ended_) co_return std::size_t{0};
-  if (read_cancelled_) co_return fail(ErrorCode::Aborted);
+  for (;;) {
+    if (auto got = try_read_body(into)) co_return *got;
+    stream_->await_readable();
+    co_await read_gate_.wait();
+  }
+}
+
+std::optional<Result<std::size_t>> H1ServerConnection::try_read_body(std::span<char> into) {
+  if (body_ended_) return std::size_t{0};
+  if (read_cancelled_) return fail(ErrorCode::Aborted);
   while (!input_.empty()) {
     auto taken = take_buffered_body(into);
-    if (!taken || *taken > 0 || body_ended_) co_return taken;
+    if (!taken || *taken > 0 || body_ended_) return taken;
   }
   if (continue_due_) send_continue();
   for (;;) {
-    if (read_cancelled_ || gone_) co_return fail(ErrorCode::Aborted);
+    if (gone_) return fail(ErrorCode::Aborted);
     // Within a Content-Length no byte of the next request is touched.
     const auto room = head_.chunked ? into
                                     : into.first(static_cast<std::size_t>(
                                           std::min<std::uint64_t>(into.size(), body_left_)));
     const IoResult got = stream_->read(room);
-    if (got.status == IoResult::Status::Done) {
-      auto accepted = accept_body(room.first(got.bytes));
-      if (!accepted || *accepted > 0 || body_ended_) co_return accepted;
-    } else if (got.status == IoResult::Status::WouldBlock) {
-      stream_->await_readable();
-      co_await read_gate_.wait();
-    } else {
-      co_return body_aborted();
-    }
+    if (got.status == IoResult::Status::WouldBlock) return std::nullopt;
+    if (got.status != IoResult::Status::Done) return body_aborted();
+    auto accepted = accept_body(room.first(got.bytes));
+    if (!accepted || *accepted > 0 || body_ended_) return accepted;
   }
 }
 

@@ -39,6 +39,7 @@ class H1ServerConnection final : public ServerConnection,
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   std::uint64_t spliceable_bytes() const noexcept override;
   net::Task<Result<std::size_t>> read_body_into(net::Pipe& pipe) override;
   std::uint64_t announced_bytes() const noexcept override {
@@ -53,6 +54,9 @@ class H1ServerConnection final : public ServerConnection,
   bool queue_full() const noexcept override { return queue_.full(); }
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
+  bool drained() const noexcept override {
+    return queue_.empty() && pending_head_.empty() && !gone_;
+  }
   net::Task<bool> wait_until_drained() override;
   bool head_written() const noexcept override { return head_written_; }
   bool gone() const noexcept override { return gone_; }
@@ -62,6 +66,7 @@ class H1ServerConnection final : public ServerConnection,
 
  private:
   enum class Phase : std::uint8_t { ReadingHead, InExchange, Delivering, Closing };
+  enum class Input : std::uint8_t { More, Pending, Ended };
 
   // net::StreamObserver
   void on_readable() override;
@@ -69,9 +74,11 @@ class H1ServerConnection final : public ServerConnection,
 
   [[nodiscard]] net::Task<bool> recognise();
   [[nodiscard]] net::Task<bool> read_head();
-  [[nodiscard]] net::Task<bool> fill_input();
+  [[nodiscard]] Input fill_input();
+  [[nodiscard]] net::Task<> give_head_up();
   [[nodiscard]] bool take_head(std::size_t end);
   void begin_exchange();
+  [[nodiscard]] bool is_finished() const noexcept;
   [[nodiscard]] net::Task<bool> finish_exchange();
   [[nodiscard]] net::Task<bool> deliver();
   [[nodiscard]] net::Task<> close_in_stages();

@@ -69,7 +69,7 @@ bool H2ClientExchange::take_head(H2FieldBlock&& block) {
 net::Task<> H2ClientExchange::finish(net::Duration patience) {
   on_gone_ = nullptr;
   flush();
-  bool is_drained = drained() && !gone_;
+  bool is_drained = drained();
   if (!is_drained && !gone_) is_drained = co_await deliver(patience);
   if (is_drained && end_sent_) co_await discard_upload();
   if (!is_drained || closed_) co_return;
@@ -167,16 +167,21 @@ bool H2ClientExchange::body_ready() const noexcept {
 
 net::Task<Result<std::size_t>> H2ClientExchange::read_body(std::span<char> into) {
   for (;;) {
-    if (body_ended_) co_return std::size_t{0};
-    if (body_ready()) co_return take_input(into);
-    if (read_cancelled_ || aborted_) co_return fail(ErrorCode::Aborted);
-    if (closed_ || gone_) {
-      co_return fail(ErrorCode::BodyAborted,
-                     "The request body stream failed before it was fully forwarded");
-    }
-    if (continue_due_) send_continue();
+    if (auto got = try_read_body(into)) co_return *got;
     co_await read_gate_.wait();
   }
+}
+
+std::optional<Result<std::size_t>> H2ClientExchange::try_read_body(std::span<char> into) {
+  if (body_ended_) return std::size_t{0};
+  if (body_ready()) return take_input(into);
+  if (read_cancelled_ || aborted_) return fail(ErrorCode::Aborted);
+  if (closed_ || gone_) {
+    return fail(ErrorCode::BodyAborted,
+                "The request body stream failed before it was fully forwarded");
+  }
+  if (continue_due_) send_continue();
+  return std::nullopt;
 }
 
 std::size_t H2ClientExchange::take_input(std::span<char> into) {

@@ -59,6 +59,7 @@ class H2ClientExchange final : public ClientExchange {
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   bool body_ready() const noexcept override;
   bool body_ended() const noexcept override { return body_ended_; }
   void cancel_read() noexcept override;
@@ -69,6 +70,9 @@ class H2ClientExchange final : public ClientExchange {
   bool behind() const noexcept override { return !queue_.empty(); }
   net::Task<bool> wait_for_room() override;
   /// Every byte is in the connection's output buffer at least.
+  bool drained() const noexcept override {
+    return queue_.empty() && (!response_complete_ || end_sent_) && !gone_;
+  }
   net::Task<bool> wait_until_drained() override;
   bool head_written() const noexcept override { return head_written_; }
   bool gone() const noexcept override { return gone_; }
@@ -85,9 +89,6 @@ class H2ClientExchange final : public ClientExchange {
   void send_continue();
   void client_left() noexcept;
   void reset(std::uint32_t error_code);
-  [[nodiscard]] bool drained() const noexcept {
-    return queue_.empty() && (!response_complete_ || end_sent_);
-  }
 
   H2Carrier& carrier_;
   net::IoThread& thread_;

@@ -4,14 +4,20 @@
 
 namespace smg::net {
 
+namespace {
+
+Task<> passed() {
+  co_return;
+}
+
+}  // namespace
+
+// Not a coroutine: each has a frame of its own, and nearly every request waits at gates.
 Task<> Gate::wait() {
-  if (open_) {
-    open_ = false;
-    co_return;
-  }
+  if (std::exchange(open_, false)) return passed();
   asio::use_awaitable_t<Executor> token;
   auto store = [this](Waiter waiter) { waiter_.emplace(std::move(waiter)); };
-  co_await asio::async_initiate<asio::use_awaitable_t<Executor>, void()>(store, token);
+  return asio::async_initiate<asio::use_awaitable_t<Executor>, void()>(store, token);
 }
 
 void Gate::open() {

@@ -1,5 +1,7 @@
 #include <future>
 
+#include <time.h>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
@@ -16,8 +18,22 @@ thread_local IoThread* current_loop = nullptr;
 /// waiting.
 constexpr int kHandlersPerTurn = 256;
 
-/// Deadlines are kept this late, so that a burst of them costs few wake-ups.
-constexpr std::chrono::milliseconds kDeadlineGrid{4};
+/// The time of the system's last tick, which comes for a fraction of what the exact one costs.
+TimePoint coarse_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return TimePoint(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
+/// Deadlines are kept this late, so that a burst of them costs few wake-ups: a tick at least, since
+/// that is how far the clock they are set by may lag behind.
+Duration deadline_grid() noexcept {
+  timespec tick{};
+  ::clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+  return std::max<Duration>(std::chrono::milliseconds(4), std::chrono::nanoseconds(tick.tv_nsec));
+}
+
+const Duration kDeadlineGrid = deadline_grid();
 
 }  // namespace
 
@@ -25,6 +41,7 @@ IoThread::IoThread(unsigned index)
     : index_(index),
       context_(1),
       work_(asio::make_work_guard(context_)),
+      deadlines_(&coarse_now),
       scratch_(std::make_unique_for_overwrite<char[]>(kScratchBytes)),
       tasks_(context_.get_executor()),
       resolver_(*this) {}

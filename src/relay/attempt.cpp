@@ -50,12 +50,16 @@ net::Task<Result<>> Attempt::open(upstream::Reuse reuse) {
   co_return Result<>();
 }
 
-net::Task<Result<const http::ResponseHead*>> Attempt::read_head() {
-  auto head = co_await exchange_->read_head();
+bool Attempt::try_open() {
+  if (!cut_) exchange_ = worker().pool().try_open(request_.client.thread());
+  return exchange_ != nullptr;
+}
+
+Result<const http::ResponseHead*> Attempt::noted(Result<const http::ResponseHead*> head) {
   response_begun_ = exchange_->response_begun();
   if (head) trace_.responded((*head)->status);
-  if (cut_) co_return *cut_;
-  co_return head;
+  if (cut_) return *cut_;
+  return head;
 }
 
 void Attempt::close_exchange() noexcept {

@@ -28,8 +28,12 @@ class Attempt {
   /// off.
   [[nodiscard]] net::Task<Result<>> open(upstream::Reuse reuse = upstream::Reuse::Yes);
 
-  /// The worker's response head, once `open` has succeeded and the request is on its way.
-  [[nodiscard]] net::Task<Result<const http::ResponseHead*>> read_head();
+  /// As `open`, if it need not wait. False: it would have to.
+  [[nodiscard]] bool try_open();
+
+  /// Notes what the exchange's `read_head` has brought, once `open` has succeeded and the request
+  /// is on its way. Returns it, or why the attempt was cut off.
+  [[nodiscard]] Result<const http::ResponseHead*> noted(Result<const http::ResponseHead*> head);
 
   /// Cuts the attempt off with `why`: everything pending fails with it. Only the first call counts.
   void cut(GatewayError why);

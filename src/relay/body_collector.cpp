@@ -30,26 +30,43 @@ bool says_json(std::string_view content_type) noexcept {
          text::equals_ignoring_case(type.substr(type.size() - kSuffix.size()), kSuffix);
 }
 
-net::Task<Result<>> collect_body(const Services& services, RequestContext& request,
-                                 BodyBuffer& body) {
-  auto& client = request.client;
-  if (auto refused = refuse_by_head(client.head())) co_return *refused;
-  const auto limit = services.config.limits.max_payload_size;
-  if (const auto length = client.head().content_length) {
-    body.reserve_behind(static_cast<std::size_t>(std::min(*length, kTrustedLength)) + kBodyPadding);
-  }
-  while (!client.body_ended()) {
-    const auto room = body.prepare(body.capacity() > body.size() ? 1 : kFirstRoom);
-    auto got = co_await client.read_body(room);
-    if (!got) co_return got.error();
-    body.commit(*got);
-    // What is announced need not be waited for.
-    if (body.size() > limit || client.announced_bytes() > limit - body.size()) {
-      co_return fail(ErrorCode::BodyTooLarge,
-                     "Request body exceeded " + std::to_string(limit) + " bytes");
+std::optional<Result<>> BodyCollector::try_collect() {
+  if (!std::exchange(begun_, true)) {
+    if (auto refused = refuse_by_head(client_.head())) return *refused;
+    if (const auto length = client_.head().content_length) {
+      body_.reserve_behind(static_cast<std::size_t>(std::min(*length, kTrustedLength)) +
+                           kBodyPadding);
     }
   }
-  co_return Result<>();
+  while (!client_.body_ended()) {
+    const auto got = client_.try_read_body(room());
+    if (!got) return std::nullopt;
+    if (auto accepted = accept(*got); !accepted) return accepted;
+  }
+  return Result<>();
+}
+
+net::Task<Result<>> BodyCollector::collect() {
+  for (;;) {
+    if (auto done = try_collect()) co_return *done;
+    auto got = co_await client_.read_body(room());
+    if (auto accepted = accept(got); !accepted) co_return accepted;
+  }
+}
+
+std::span<char> BodyCollector::room() {
+  return body_.prepare(body_.capacity() > body_.size() ? 1 : kFirstRoom);
+}
+
+Result<> BodyCollector::accept(const Result<std::size_t>& got) {
+  if (!got) return got.error();
+  body_.commit(*got);
+  // What is announced need not be waited for.
+  if (body_.size() > limit_ || client_.announced_bytes() > limit_ - body_.size()) {
+    return fail(ErrorCode::BodyTooLarge,
+                "Request body exceeded " + std::to_string(limit_) + " bytes");
+  }
+  return Result<>();
 }
 
 }  // namespace smg::relay

@@ -10,6 +10,7 @@
 #include "relay/pd_relay.hpp"
 #include "relay/response_relay.hpp"
 #include "relay/target.hpp"
+#include "relay/whole_response.hpp"
 #include <smg/relay/provider_profile.hpp>
 #include <smg/relay/retry_rule.hpp>
 
@@ -33,9 +34,8 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
   [[nodiscard]] net::Task<Result<Step>> attempt(bool last) override;
 
  private:
-  net::Task<Result<Step>> send_and_answer(Attempt& attempt, bool last);
+  [[nodiscard]] Result<std::unique_ptr<routing::Selection>> select();
   net::Task<Result<Step>> answer(Attempt& attempt, const http::ResponseHead& head, bool last);
-  net::Task<Result<>> answer_whole(Attempt& attempt, const http::ResponseHead& head);
   void edit_for(const routing::Worker& worker);
 
   void send_begins() override;
@@ -55,24 +55,10 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
 };
 
 net::Task<Result<Step>> BufferedRelay::attempt(bool last) {
-  auto selected = routing::select_worker(*request_.table, pool_, request_.inputs->request(),
-                                         failed_, std::chrono::steady_clock::now());
-  if (!selected) {
-    count_unselected(services_, selected.error());
-    co_return selected.error();
-  }
-  if (!request_.retries) request_.inputs->release_prompt();
-  services_.metrics.count_worker_selection(kTypes.front(), request_.context.labels().model,
-                                           pool_.policy->name());
-  failed_.push_back(&(*selected)->worker());
+  auto selected = select();
+  if (!selected) co_return selected.error();
   Attempt attempt(services_, request_.context, std::move(*selected));
   edit_for(attempt.worker());
-  auto step = co_await send_and_answer(attempt, last);
-  if (!step && !request_.context.client.head_written()) attempt.settle(step.error());
-  co_return step;
-}
-
-net::Task<Result<Step>> BufferedRelay::send_and_answer(Attempt& attempt, bool last) {
   BufferedSend send(services_, attempt, *this);
   Result<Step> step = Step::Answered;
   std::exception_ptr failure;
@@ -87,9 +73,25 @@ net::Task<Result<Step>> BufferedRelay::send_and_answer(Attempt& attempt, bool la
     failure = std::current_exception();
   }
   // The upload works on this frame: it ends before the frame does.
-  co_await send.finish();
+  if (!send.try_finish()) co_await send.finish();
   if (failure) std::rethrow_exception(failure);
+  if (!step && !request_.context.client.head_written()) attempt.settle(step.error());
   co_return step;
+}
+
+/// A worker for the next attempt, one that has not failed if there is one.
+Result<std::unique_ptr<routing::Selection>> BufferedRelay::select() {
+  auto selected = routing::select_worker(*request_.table, pool_, request_.inputs->request(),
+                                         failed_, std::chrono::steady_clock::now());
+  if (!selected) {
+    count_unselected(services_, selected.error());
+    return selected;
+  }
+  if (!request_.retries) request_.inputs->release_prompt();
+  services_.metrics.count_worker_selection(kTypes.front(), request_.context.labels().model,
+                                           pool_.policy->name());
+  failed_.push_back(&(*selected)->worker());
+  return selected;
 }
 
 /// Brings a response to the client, or drops it in favour of another attempt.
@@ -110,18 +112,17 @@ net::Task<Result<Step>> BufferedRelay::answer(Attempt& attempt, const http::Resp
     free_body();
     answered = co_await relay_stream(services_, attempt, head, "text/event-stream");
   } else {
-    answered = co_await answer_whole(attempt, head);
+    WholeResponse whole(services_, attempt, head);
+    auto done = whole.try_read();
+    if (!done) done = co_await whole.read();
+    if (!*done) co_return done->error();
+    attempt.settle(head.status);
+    done = whole.try_send();
+    if (!done) done = co_await whole.send();
+    answered = *done;
   }
   if (!answered) co_return answered.error();
   co_return Step::Answered;
-}
-
-net::Task<Result<>> BufferedRelay::answer_whole(Attempt& attempt, const http::ResponseHead& head) {
-  auto body = co_await read_whole(services_, attempt, head);
-  if (!body) co_return body.error();
-  attempt.settle(head.status);
-  auto sent = co_await send_whole(attempt, head, std::move(*body));
-  co_return sent;
 }
 
 /// The body as this worker is to get it: a data-parallel rank finds its number in it.
@@ -186,11 +187,13 @@ void prepare(BufferedRequest& request, const Target& target) {
 
 }  // namespace
 
-net::Task<Result<>> run_buffered(const Services& services, RequestContext& context,
+net::Task<Result<>> run_buffered(Services services, RequestContext& context,
                                  const FleetView& fleet) {
   BufferedRequest request(services, context);
   // One result for all: what lies in this frame, an allocator's fast path has to have room for.
-  auto done = co_await collect_body(services, context, request.body);
+  BodyCollector collector(services, context, request.body);
+  const auto collected = collector.try_collect();
+  auto done = collected ? *collected : co_await collector.collect();
   if (!done) co_return done;
   const auto target = read_body(request, fleet);
   if (!target) co_return target.error();

@@ -8,7 +8,7 @@ namespace smg::relay {
 
 /// Relays a request whose body is read whole: validated, edited in place, and sent as often as the
 /// retry settings allow.
-[[nodiscard]] net::Task<Result<>> run_buffered(const Services& services, RequestContext& context,
+[[nodiscard]] net::Task<Result<>> run_buffered(Services services, RequestContext& context,
                                                const FleetView& fleet);
 
 }  // namespace smg::relay

@@ -36,9 +36,11 @@ class BufferedSend {
   /// object goes.
   [[nodiscard]] net::Task<> finish();
 
+  /// As `finish`, if nothing is left unsent. False: it has to be waited for.
+  [[nodiscard]] bool try_finish() noexcept;
+
  private:
-  [[nodiscard]] net::Task<Result<const http::ResponseHead*>> send_once(
-      std::span<const std::string_view> pieces, std::uint64_t size, upstream::Reuse reuse);
+  void start(std::span<const std::string_view> pieces, std::uint64_t size);
 
   const Services& services_;
   Attempt& attempt_;

@@ -146,6 +146,15 @@ http::Fields client_fields(const http::ResponseHead& worker, const RelayedBy& re
   return fields;
 }
 
+void drop_body_digests(http::Fields& fields) {
+  std::erase_if(fields, [](const http::Field& field) {
+    for (const std::string_view name : {"etag", "digest", "content-md5", "accept-ranges"}) {
+      if (text::equals_ignoring_case(field.name, name)) return true;
+    }
+    return false;
+  });
+}
+
 void append_gateway_fields(http::Fields& fields, string_view request_id, const CorsAnswer& cors) {
   fields.push_back({"x-request-id", request_id});
   if (!cors.allow_origin.empty()) {

@@ -32,6 +32,10 @@ Result<std::unique_ptr<routing::Selection>> select_by_head(const routing::Worker
   return std::unique_ptr<routing::Selection>();
 }
 
+net::Task<Result<>> failed(GatewayError error) {
+  co_return error;
+}
+
 }  // namespace
 
 RouterState InferenceRelay::router_state(const routing::WorkerTable& table) const noexcept {
@@ -45,13 +49,11 @@ RouterState InferenceRelay::router_state(const routing::WorkerTable& table) cons
           .max_buffered_bytes = config_.limits.max_buffered_request_bytes};
 }
 
+// Not a coroutine: whichever path is taken has a frame of its own.
 net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   const Services services{config_, metrics_};
   const routing::WorkerTablePtr table = fleet_.on(request.client.thread());
-  if (!facts(request.route).may_stream_body) {
-    auto done = co_await run_buffered(services, request, fleet_);
-    co_return done;
-  }
+  if (!facts(request.route).may_stream_body) return run_buffered(services, request, fleet_);
   const auto& head = request.client.head();
   const auto* hint = head.find("x-smg-routing-tokens");
   const RouterState state = router_state(*table);
@@ -64,7 +66,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
     auto selected = select_by_head(*table, pool, head, config_.fleet);
     if (!selected) {
       metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
-      co_return selected.error();
+      return failed(selected.error());
     }
     selection = std::move(*selected);
     if (const auto reason = late_fallback(state, selection != nullptr)) {
@@ -78,11 +80,9 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
   if (selection) {
     metrics_.count_router_request(request.labels());
-    auto done = co_await run_streamed(services, request, std::move(selection));
-    co_return done;
+    return run_streamed(services, request, std::move(selection));
   }
-  auto done = co_await run_buffered(services, request, fleet_);
-  co_return done;
+  return run_buffered(services, request, fleet_);
 }
 
 }  // namespace smg::relay

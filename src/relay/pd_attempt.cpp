@@ -2,6 +2,7 @@
 
 #include "relay/pd_errors.hpp"
 #include "relay/response_relay.hpp"
+#include "relay/whole_response.hpp"
 #include <smg/relay/header_rules.hpp>
 #include <smg/relay/retry_rule.hpp>
 
@@ -39,8 +40,7 @@ void write_error_event(PdAttempt& attempt, Attempt& decode, const FailedAnswer& 
   response.fields.push_back({"x-smg-error-code", row(error.code).wire_code});
   response.fields.push_back({"x-smg-routed-worker-id", decode.worker().url()});
   append_gateway_fields(response.fields, context.request_id.text, context.cors);
-  context.status = error.status();
-  if (context.head_goes_out) context.head_goes_out(context.status);
+  context.announce_head(error.status());
   if (context.about_to_complete) context.about_to_complete();
   context.client.write_head(response, http::BodyLength::known(event.size()));
   context.client.write_body(event, true);
@@ -65,20 +65,22 @@ net::Task<Result<Step>> refuse(PdAttempt& attempt, Attempt& decode,
 net::Task<Result<>> answer_whole(PdAttempt& attempt, Attempt& decode,
                                  const http::ResponseHead& head, const PromptLogprobs& prefill,
                                  std::string_view text) {
-  auto body = co_await read_whole(attempt.services(), decode, head);
-  if (!body) co_return body.error();
+  WholeResponse response(attempt.services(), decode, head);
+  auto done = co_await response.read();
+  if (!done) co_return done;
   decode.settle(head.status);
+  auto content = Content::AsReceived;
   if (!prefill.empty()) {
-    const auto own = PromptLogprobs::of(*body);
+    auto& body = response.body();
+    const auto own = PromptLogprobs::of(body);
     auto splices = own.merge_with(prefill, text);
     if (!splices.empty()) {
-      BodyBuffer merged = joined(EditedBody(body->view(), std::move(splices)));
-      auto sent = co_await send_whole(decode, head, std::move(merged), Content::Changed);
-      co_return sent;
+      body = joined(EditedBody(body.view(), std::move(splices)));
+      content = Content::Changed;
     }
   }
-  auto sent = co_await send_whole(decode, head, std::move(*body));
-  co_return sent;
+  done = co_await response.send(content);
+  co_return done;
 }
 
 }  // namespace

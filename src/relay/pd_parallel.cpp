@@ -2,6 +2,7 @@
 
 #include "relay/pd_attempt.hpp"
 #include "relay/response_relay.hpp"
+#include "relay/whole_response.hpp"
 
 namespace smg::relay::pd {
 namespace {
@@ -164,9 +165,10 @@ net::Task<Result<BodyBuffer>> SideBySide::read_prefill() {
   const http::ResponseHead& head = **prefill_.head;
   BodyBuffer kept;
   if (pd_.body.wants_prompt_logprobs && !is_event_stream(head)) {
-    auto whole = co_await read_whole(pd_.services(), attempt, head);
-    if (!whole) co_return whole.error();
-    kept = std::move(*whole);
+    WholeResponse whole(pd_.services(), attempt, head);
+    const auto read = co_await whole.read();
+    if (!read) co_return read.error();
+    kept = std::move(whole.body());
   }
   while (!attempt.exchange().body_ended()) {
     auto got = co_await attempt.exchange().read_body(attempt.request().client.thread().scratch());

@@ -2,7 +2,7 @@
 
 #include "relay/kv_handover.hpp"
 #include "relay/pd_attempt.hpp"
-#include "relay/response_relay.hpp"
+#include "relay/whole_response.hpp"
 
 namespace smg::relay::pd {
 namespace {
@@ -89,13 +89,14 @@ net::Task<Result<>> InTurn::fill_cache(Turn& turn) {
     auto error = co_await fail_prefill(pd_, turn.attempt, **head, true);
     co_return error;
   }
-  auto answer = co_await read_whole(pd_.services(), turn.attempt, **head);
-  if (!answer) co_return fail_transport(pd_, turn.attempt, WorkerRole::Prefill, answer.error());
+  WholeResponse answer(pd_.services(), turn.attempt, **head);
+  const auto read = co_await answer.read();
+  if (!read) co_return fail_transport(pd_, turn.attempt, WorkerRole::Prefill, read.error());
   turn.attempt.settle_completed((*head)->status);
   pd_.services().metrics.observe_pd_prefill(pd_.context().labels().model,
                                             turn.attempt.worker().facts().runtime_type,
                                             std::chrono::steady_clock::now() - started_);
-  take_over(std::move(*answer));
+  take_over(std::move(answer.body()));
   co_return Result<>();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "relay/attempt.hpp"
-#include <smg/base/body_buffer.hpp>
 
 namespace smg::relay {
 
@@ -23,19 +22,6 @@ class LogprobStream;
 
 /// Records the time to the first byte of a stream.
 void observe_first_byte(const Services& services, const RequestContext& request);
-
-/// Reads a response body whole, up to --max-payload-size. Errors: UpstreamBodyFailed (504 when its
-/// time ran out), UpstreamResponseTooLarge, or why the attempt was cut off.
-[[nodiscard]] net::Task<Result<BodyBuffer>> read_whole(const Services& services, Attempt& attempt,
-                                                       const http::ResponseHead& head);
-
-/// Whether the client gets the worker's very bytes.
-enum class Content : std::uint8_t { AsReceived, Changed };
-
-/// Sends a response that was read whole, with its Content-Length.
-[[nodiscard]] net::Task<Result<>> send_whole(Attempt& attempt, const http::ResponseHead& head,
-                                             BodyBuffer body,
-                                             Content content = Content::AsReceived);
 
 /// Reads a response that nobody wants, to keep its connection, if it is short and comes at once.
 [[nodiscard]] net::Task<> discard_short(const Services& services, Attempt& attempt,

@@ -4,6 +4,7 @@
 
 #include "relay/response_relay.hpp"
 #include "relay/upload.hpp"
+#include "relay/whole_response.hpp"
 #include <smg/relay/retry_rule.hpp>
 
 namespace smg::relay {
@@ -11,7 +12,7 @@ namespace {
 
 /// Brings the response to the client while the upload may still be going on.
 net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
-  auto head = co_await attempt.read_head();
+  const auto head = attempt.noted(co_await attempt.exchange().read_head());
   if (!head) {
     attempt.settle(head.error());
     co_return head.error();
@@ -21,22 +22,26 @@ net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
     auto relayed = co_await relay_stream(services, attempt, response, {});
     co_return relayed;
   }
-  auto body = co_await read_whole(services, attempt, response);
-  if (!body) {
-    attempt.settle(body.error());
-    co_return body.error();
+  WholeResponse whole(services, attempt, response);
+  auto done = whole.try_read();
+  if (!done) done = co_await whole.read();
+  if (!*done) {
+    attempt.settle(done->error());
+    co_return *done;
   }
   attempt.settle(response.status);
-  auto sent = co_await send_whole(attempt, response, std::move(*body));
-  co_return sent;
+  done = whole.try_send();
+  if (!done) done = co_await whole.send();
+  co_return *done;
 }
 
 }  // namespace
 
-net::Task<Result<>> run_streamed(const Services& services, RequestContext& request,
+net::Task<Result<>> run_streamed(Services services, RequestContext& request,
                                  std::unique_ptr<routing::Selection> selection) {
   Attempt attempt(services, request, std::move(selection));
-  auto opened = co_await attempt.open();
+  Result<> opened;
+  if (!attempt.try_open()) opened = co_await attempt.open();
   if (!opened) {
     attempt.settle(opened.error());
     co_return opened;
@@ -46,13 +51,13 @@ net::Task<Result<>> run_streamed(const Services& services, RequestContext& reque
   Result<> relayed;
   std::exception_ptr failure;
   try {
-    co_await upload.start();
+    upload.start();
     relayed = co_await relay_response(services, attempt);
   } catch (...) {
     failure = std::current_exception();
   }
   // The upload works on this frame: it ends before the frame does.
-  co_await upload.stop();
+  if (upload.is_running()) co_await upload.stop();
   attempt.close_exchange();
   if (failure) std::rethrow_exception(failure);
   co_return relayed;

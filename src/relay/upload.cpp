@@ -18,27 +18,29 @@ StreamedUpload::StreamedUpload(const Services& services, Attempt& attempt)
              }),
       task_(attempt.request().client.thread().executor()) {}
 
-net::Task<> StreamedUpload::start() {
+void StreamedUpload::start() {
   auto& client = attempt_.request().client;
   // The worker learns of the request before its body is there; bytes that came along leave with the
   // head.
   bool going_on = true;
   if (client.body_ended()) {
     all_sent_ = attempt_.exchange().send({}, true);
-  } else if (client.body_ready()) {
-    going_on = co_await forward_piece();
   } else {
-    attempt_.exchange().flush();
+    std::optional<Result<std::size_t>> got;
+    if (client.body_ready()) got = client.try_read_body(client.thread().scratch());
+    if (got) {
+      going_on = forward(*got, nullptr);
+    } else {
+      attempt_.exchange().flush();
+    }
   }
   if (going_on && !(client.body_ended() && all_sent_)) task_.spawn(run());
 }
 
 net::Task<> StreamedUpload::stop() {
   stopping_ = true;
-  if (task_.size() > 0) {
-    attempt_.request().client.cancel_read();
-    attempt_.exchange().abort(fail(ErrorCode::Aborted));
-  }
+  attempt_.request().client.cancel_read();
+  attempt_.exchange().abort(fail(ErrorCode::Aborted));
   co_await task_.join();
 }
 
@@ -56,31 +58,38 @@ net::Task<> StreamedUpload::run() {
 /// Waits for bytes of the client, on the stall clock, and passes them on. False: the client failed.
 net::Task<bool> StreamedUpload::forward_piece() {
   auto& client = attempt_.request().client;
-  auto& exchange = attempt_.exchange();
   net::Pipe* const pipe = pipe_for_rest();
   const auto scratch = client.thread().scratch();
   stall_.arm(services_.config.limits.stream_body_stall_timeout);
   auto got = co_await (pipe != nullptr ? client.read_body_into(*pipe) : client.read_body(scratch));
   stall_.disarm();
+  co_return forward(got, pipe);
+}
+
+/// Passes on what was read into the pipe, or else into the thread's scratch. False: the client
+/// failed.
+bool StreamedUpload::forward(const Result<std::size_t>& got, net::Pipe* pipe) {
   if (!got) {
     fail_client(got.error());
-    co_return false;
+    return false;
   }
+  auto& client = attempt_.request().client;
+  auto& exchange = attempt_.exchange();
   forwarded_ += *got;
   const auto limit = services_.config.limits.max_payload_size;
   if (forwarded_ > limit) {
     attempt_.cut(
         fail(ErrorCode::BodyTooLarge, "Request body exceeded " + std::to_string(limit) + " bytes"));
-    co_return false;
+    return false;
   }
   if (pipe != nullptr) {
     all_sent_ = exchange.send_from(*pipe, *got, client.body_ended());
-    co_return true;
+    return true;
   }
-  const std::string_view piece(scratch.data(), *got);
+  const std::string_view piece(client.thread().scratch().data(), *got);
   all_sent_ = exchange.send({&piece, 1}, client.body_ended());
   if (!all_sent_) exchange.keep_unsent();
-  co_return true;
+  return true;
 }
 
 /// The pipe through which the rest of a large body passes; nullptr where it has to be copied.

@@ -14,14 +14,17 @@ class StreamedUpload {
   StreamedUpload(const Services& services, Attempt& attempt);
 
   /// Starts the upload: what has arrived already leaves within this call if the kernel takes it.
-  [[nodiscard]] net::Task<> start();
+  void start();
 
-  /// Ends it if it has not ended yet, and waits for that.
+  [[nodiscard]] bool is_running() const noexcept { return task_.size() > 0; }
+
+  /// Ends it, and waits for that. Only while it is running.
   [[nodiscard]] net::Task<> stop();
 
  private:
   [[nodiscard]] net::Task<> run();
   [[nodiscard]] net::Task<bool> forward_piece();
+  [[nodiscard]] bool forward(const Result<std::size_t>& got, net::Pipe* pipe);
   [[nodiscard]] net::Pipe* pipe_for_rest();
   void fail_client(const GatewayError& error);
 

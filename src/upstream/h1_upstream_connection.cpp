@@ -240,29 +240,28 @@ net::Task<Result<const http::ResponseHead*>> H1UpstreamConnection::read_head() {
       co_return fail(ErrorCode::UpstreamConnect, "The worker switched protocols unasked");
     }
     if (*taken) continue;
-    auto more = co_await read_more_of_head();
+    auto more = read_more_of_head();
     if (!more) co_return more.error();
+    if (!*more) co_await read_gate_.wait();
   }
 }
 
-net::Task<Result<>> H1UpstreamConnection::read_more_of_head() {
-  for (;;) {
-    if (aborted_) co_return *aborted_;
-    const auto scratch = thread_.scratch().first(http::kHeadReadBytes);
-    const IoResult got = stream_->read(scratch);
-    if (got.status == IoResult::Status::Done) {
-      response_begun_ = true;
-      input_.append(scratch.data(), got.bytes);
-      co_return Result<>();
-    }
-    if (got.status != IoResult::Status::WouldBlock) {
-      co_return fail(ErrorCode::UpstreamConnect,
-                     response_begun_ ? "The worker closed the connection within its response head"
-                                     : "The worker closed the connection before it answered");
-    }
-    stream_->await_readable();
-    co_await read_gate_.wait();
+/// False: there is nothing yet; `read_gate_` tells when there is.
+Result<bool> H1UpstreamConnection::read_more_of_head() {
+  const auto scratch = thread_.scratch().first(http::kHeadReadBytes);
+  const IoResult got = stream_->read(scratch);
+  if (got.status == IoResult::Status::Done) {
+    response_begun_ = true;
+    input_.append(scratch.data(), got.bytes);
+    return true;
   }
+  if (got.status != IoResult::Status::WouldBlock) {
+    return fail(ErrorCode::UpstreamConnect,
+                response_begun_ ? "The worker closed the connection within its response head"
+                                : "The worker closed the connection before it answered");
+  }
+  stream_->await_readable();
+  return false;
 }
 
 /// Parses a head off the input if one is whole there. False: more bytes are needed.
@@ -297,31 +296,37 @@ void H1UpstreamConnection::begin_body() {
 }
 
 net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> into) {
+  for (;;) {
+    if (auto got = try_read_body(into)) co_return *got;
+    stream_->await_readable();
+    co_await read_gate_.wait();
+  }
+}
+
+std::optional<Result<std::size_t>> H1UpstreamConnection::try_read_body(std::span<char> into) {
   while (!body_ended_) {
-    if (aborted_) co_return *aborted_;
+    if (aborted_) return *aborted_;
     if (!input_.empty()) {
       const auto size = std::min(into.size(), input_.size());
       std::copy_n(input_.data(), size, into.data());
       http::consume_input(input_, size);
       auto accepted = accept_body(into.first(size));
-      if (!accepted || *accepted > 0) co_return accepted;
+      if (!accepted || *accepted > 0) return accepted;
       continue;
     }
     const IoResult got = stream_->read(into);
+    if (got.status == IoResult::Status::WouldBlock) return std::nullopt;
     if (got.status == IoResult::Status::Done) {
       auto accepted = accept_body(into.first(got.bytes));
-      if (!accepted || *accepted > 0) co_return accepted;
-    } else if (got.status == IoResult::Status::WouldBlock) {
-      stream_->await_readable();
-      co_await read_gate_.wait();
+      if (!accepted || *accepted > 0) return accepted;
     } else if (got.status == IoResult::Status::End &&
                head_.length.kind == BodyLength::Kind::UntilClose) {
       body_ended_ = true;
     } else {
-      co_return fail(ErrorCode::UpstreamBodyFailed, "The worker's response broke off");
+      return fail(ErrorCode::UpstreamBodyFailed, "The worker's response broke off");
     }
   }
-  co_return std::size_t{0};
+  return std::size_t{0};
 }
 
 /// Accounts for bytes of the body; takes its framing off. Bytes behind the body are nobody's: they

@@ -35,6 +35,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   net::Task<Result<>> flushed() override;
   net::Task<Result<const http::ResponseHead*>> read_head() override;
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   bool body_ready() const noexcept override { return !input_.empty() && !body_ended_; }
   bool body_ended() const noexcept override { return body_ended_; }
   bool response_begun() const noexcept override { return response_begun_; }
@@ -50,7 +51,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   [[nodiscard]] bool send_pending();
   [[nodiscard]] bool send_unsent();
   [[nodiscard]] bool send_spliced();
-  [[nodiscard]] net::Task<Result<>> read_more_of_head();
+  [[nodiscard]] Result<bool> read_more_of_head();
   [[nodiscard]] Result<bool> take_head();
   void begin_body();
   [[nodiscard]] Result<std::size_t> accept_body(std::span<char> piece);

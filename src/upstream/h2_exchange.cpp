@@ -176,10 +176,17 @@ net::Task<Result<const http::ResponseHead*>> H2Exchange::read_head() {
 }
 
 net::Task<Result<std::size_t>> H2Exchange::read_body(std::span<char> into) {
-  while (received_.empty() && !ended_ && !failed_) co_await read_gate_.wait();
+  for (;;) {
+    if (auto got = try_read_body(into)) co_return *got;
+    co_await read_gate_.wait();
+  }
+}
+
+std::optional<Result<std::size_t>> H2Exchange::try_read_body(std::span<char> into) {
   if (received_.empty()) {
-    if (ended_) co_return std::size_t{0};
-    co_return *failed_;
+    if (ended_) return std::size_t{0};
+    if (failed_) return *failed_;
+    return std::nullopt;
   }
   // All that has come leaves together.
   std::size_t size = 0;
@@ -199,7 +206,7 @@ net::Task<Result<std::size_t>> H2Exchange::read_body(std::span<char> into) {
       hub->consumed(link, bytes);
     });
   }
-  co_return size;
+  return size;
 }
 
 // ---- the end ------------------------------------------------------------------------------------

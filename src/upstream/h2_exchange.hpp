@@ -23,6 +23,7 @@ class H2Exchange final : public UpstreamExchange {
   net::Task<Result<>> flushed() override;
   net::Task<Result<const http::ResponseHead*>> read_head() override;
   net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   bool body_ready() const noexcept override { return !received_.empty(); }
   bool body_ended() const noexcept override { return ended_ && received_.empty(); }
   bool response_begun() const noexcept override { return response_begun_; }

@@ -38,13 +38,12 @@ HostPool::~HostPool() {
 
 net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
                                                       net::AbortSwitch& abort, Reuse reuse) {
-  if (h2_) co_return UpstreamExchangePtr(new H2Exchange(h2_, thread));
+  if (h2_ || reuse == Reuse::Yes) {
+    if (auto ready = try_open(thread)) co_return ready;
+  }
   Connection connection;
-  if (reuse == Reuse::Yes) {
-    connection = take_idle(thread);
-    if (!connection && idle_total_.load(std::memory_order_relaxed) > 0) {
-      connection = co_await take_over(thread, abort);
-    }
+  if (reuse == Reuse::Yes && idle_total_.load(std::memory_order_relaxed) > 0) {
+    connection = co_await take_over(thread, abort);
   }
   if (!connection) {
     auto connected = co_await connect_worker(thread, tls_, origin_, Offer::Http1,
@@ -55,6 +54,13 @@ net::Task<Result<UpstreamExchangePtr>> HostPool::open(net::IoThread& thread,
   }
   connection->begin();
   co_return UpstreamExchangePtr(connection.release());
+}
+
+UpstreamExchangePtr HostPool::try_open(net::IoThread& thread) {
+  if (h2_) return UpstreamExchangePtr(new H2Exchange(h2_, thread));
+  Connection connection = take_idle(thread);
+  if (connection) connection->begin();
+  return UpstreamExchangePtr(connection.release());
 }
 
 HostPool::Connection HostPool::remove(Shard& shard, std::size_t index) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include <smg/base/result.hpp>
 #include <smg/http/message.hpp>
@@ -39,6 +40,9 @@ class ClientExchange {
   /// `cancel_read`).
   [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
 
+  /// As `read_body`, of what has arrived; nullopt: it would have to wait. Spares the coroutine.
+  [[nodiscard]] virtual std::optional<Result<std::size_t>> try_read_body(std::span<char> into) = 0;
+
   /// How much of the body will come as it is on a socket, from here to its end, so that it can be
   /// read into a pipe; 0 if it cannot.
   [[nodiscard]] virtual std::uint64_t spliceable_bytes() const noexcept { return 0; }
@@ -76,6 +80,9 @@ class ClientExchange {
 
   /// Waits until the queue has room. False: the client is gone.
   [[nodiscard]] virtual net::Task<bool> wait_for_room() = 0;
+
+  /// The kernel has taken every byte, and the client is there.
+  [[nodiscard]] virtual bool drained() const noexcept = 0;
 
   /// Waits until the kernel has taken every byte. False: the client is gone.
   [[nodiscard]] virtual net::Task<bool> wait_until_drained() = 0;

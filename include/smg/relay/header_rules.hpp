@@ -52,6 +52,9 @@ struct RelayedBy {
 [[nodiscard]] http::Fields client_fields(const http::ResponseHead& worker,
                                          const RelayedBy& relayed_by);
 
+/// Takes out the fields that speak of the worker's very bytes, and are wrong for a changed body.
+void drop_body_digests(http::Fields& fields);
+
 /// The fields that every response of the gateway to a client carries.
 void append_gateway_fields(http::Fields& fields, std::string_view request_id,
                            const CorsAnswer& cors);

@@ -20,7 +20,7 @@ namespace smg::relay {
 struct RequestContext {
   http::ClientExchange& client;
   InferenceRoute route;
-  RequestId request_id;
+  const RequestId& request_id;
   std::chrono::steady_clock::time_point started;
   /// Called with the status of a worker's response just before its head goes to the client.
   std::function<void(int)> head_goes_out{};
@@ -38,6 +38,12 @@ struct RequestContext {
   std::string model{};       ///< canonical id; empty: unknown
   std::string worker_url{};  ///< of the last attempt
   int status = 0;            ///< of the relayed response; 0: none was written
+
+  /// A head with this status is about to go to the client.
+  void announce_head(int its_status) {
+    status = its_status;
+    if (head_goes_out) head_goes_out(its_status);
+  }
 
   [[nodiscard]] observability::RouterLabels labels() const noexcept {
     return {model.empty() ? std::string_view("unknown") : std::string_view(model),

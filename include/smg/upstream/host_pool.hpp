@@ -69,6 +69,9 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
                                                             net::AbortSwitch& abort,
                                                             Reuse reuse = Reuse::Yes);
 
+  /// As `open`, if it need not wait: an idle connection of this thread, or a stream; else null.
+  [[nodiscard]] UpstreamExchangePtr try_open(net::IoThread& thread);
+
   /// Closes all idle connections, and the others behind their exchanges. From any thread.
   void retire();
 

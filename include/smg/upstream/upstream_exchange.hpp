@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -58,6 +59,9 @@ class UpstreamExchange {
   /// Reads the next body bytes into `into`; 0 at the body's end. Never returns empty before that.
   /// Errors: UpstreamBodyFailed, or what `abort` was given.
   [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
+
+  /// As `read_body`, of what has arrived; nullopt: it would have to wait. Spares the coroutine.
+  [[nodiscard]] virtual std::optional<Result<std::size_t>> try_read_body(std::span<char> into) = 0;
 
   /// Body bytes are at hand, so that `read_body` will not wait.
   [[nodiscard]] virtual bool body_ready() const noexcept = 0;

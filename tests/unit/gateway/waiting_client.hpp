@@ -22,6 +22,9 @@ class WaitingClient final : public http::ClientExchange {
   net::Task<Result<std::size_t>> read_body(std::span<char>) override {
     co_return fail(ErrorCode::Aborted);
   }
+  std::optional<Result<std::size_t>> try_read_body(std::span<char>) override {
+    return fail(ErrorCode::Aborted);
+  }
   bool body_ready() const noexcept override { return false; }
   bool body_ended() const noexcept override { return false; }
   void cancel_read() noexcept override {}
@@ -31,6 +34,7 @@ class WaitingClient final : public http::ClientExchange {
   bool queue_full() const noexcept override { return false; }
   bool behind() const noexcept override { return false; }
   net::Task<bool> wait_for_room() override { co_return !gone_; }
+  bool drained() const noexcept override { return !gone_; }
   net::Task<bool> wait_until_drained() override { co_return !gone_; }
   bool head_written() const noexcept override { return false; }
   bool gone() const noexcept override { return gone_; }
