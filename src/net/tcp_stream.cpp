@@ -113,10 +113,9 @@ class TcpStream final : public ByteStream, private Watched {
   bool quiet() noexcept override {
     char byte = 0;
     const ssize_t n = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-    // The poller may not have said so yet.
-    readable_ = true;
-    return false;
+    // The poller may not have said so yet; and a read that was just full had left it open.
+    readable_ = n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    return !readable_;
   }
 
   bool peer_ended() noexcept override { return ending_; }

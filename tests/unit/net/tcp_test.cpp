@@ -276,6 +276,22 @@ TEST_F(StreamTest, QuietAsksTheKernel) {
   EXPECT_EQ(read(bytes).bytes, 1U);
 }
 
+TEST_F(StreamTest, AQuietStreamIsNotAnnounced) {
+  peer.send("hello");
+  await_readable();
+  std::string bytes(5, '\0');
+  ASSERT_EQ(read(bytes).bytes, 5U) << "a full read, which does not tell whether there is more";
+  test::call_on(loop(), [this] {
+    EXPECT_TRUE(stream->quiet());
+    stream->await_readable();
+  });
+  const auto announced = [this] {
+    return observer.readable.get_future().wait_for(hours(0)) == std::future_status::ready;
+  };
+  // What was due would come in the turn of that call; this one's is later.
+  EXPECT_FALSE(test::call_on(loop(), announced));
+}
+
 TEST_F(StreamTest, FailsWhenThePeerResets) {
   peer.reset();
   await_readable();
