@@ -207,3 +207,24 @@ async def test_a30_a_coded_answer(path, asked):
                     got += await asyncio.wait_for(anext(pieces), 2)
                 assert gzip.decompress(got) == gzip.decompress(event)
                 read.put_nowait(True)
+
+
+# At rest -------------------------------------------------------------------------
+
+
+def cpu_seconds(gateway) -> float:
+    with open(f"/proc/{gateway.process.pid}/stat") as f:
+        user, system = f.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@PATHS
+@WIRES
+@pytest.mark.parametrize("size", [600, 16 * 1024, 100_000, 256 * 1024])
+async def test_nothing_is_computed_behind_an_answer(path, http2, size):
+    # The last read of an answer may be a full one, which leaves open whether there is more.
+    async with scene(*path, http2=http2, handler=reply(body=b'{"a":"%s"}' % (b"x" * (size - 8)))) as row:
+        assert len((await row.post()).body) == size
+        before = cpu_seconds(row.g)
+        await asyncio.sleep(1)
+        assert cpu_seconds(row.g) - before < 0.5
