@@ -57,10 +57,15 @@ H1ServerConnection::~H1ServerConnection() = default;
 // ---- the connection's life ----------------------------------------------------------------------
 
 net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
-  const bool is_http1 = co_await recognise();
-  while (is_http1) {
-    const bool have_head = co_await read_head();
-    if (!have_head) break;
+  for (;;) {
+    phase_ = Phase::ReadingHead;
+    NextHead next = try_read_head();
+    while (next == NextHead::Pending) {
+      co_await read_gate_.wait();
+      next = try_read_head();
+    }
+    if (next == NextHead::Refused) co_await close_in_stages();
+    if (next != NextHead::Complete) break;
     begin_exchange();
     co_await handler.handle(*this);
     on_gone_ = nullptr;
@@ -71,93 +76,69 @@ net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
   if (!speaks_http2_) stream_->close();
 }
 
-/// Reads the connection's first bytes for as long as they may be an HTTP/2 preface. False: they
-/// are, or the connection has ended.
-net::Task<bool> H1ServerConnection::recognise() {
-  for (;;) {
-    const auto start = std::string_view(input_).substr(0, kHttp2Preface.size());
-    if (!kHttp2Preface.starts_with(start)) co_return true;
-    speaks_http2_ = start.size() == kHttp2Preface.size();
-    if (speaks_http2_) co_return false;
-    head_begun_ = !input_.empty();
-    Input input = fill_input();
-    while (input == Input::Pending) {
-      co_await read_gate_.wait();
-      input = fill_input();
-    }
-    if (input == Input::Ended) {
-      co_await give_head_up();
-      co_return false;
-    }
-  }
-}
-
 std::optional<Http2Start> H1ServerConnection::take_http2() {
   if (!std::exchange(speaks_http2_, false) || gone_) return std::nullopt;
   return Http2Start{std::move(stream_), std::move(input_)};
 }
 
-/// Reads and parses the next request head. False: the connection ended, or has been told why it
-/// will.
-net::Task<bool> H1ServerConnection::read_head() {
-  phase_ = Phase::ReadingHead;
-  std::size_t searched = 0;
+/// Reads and parses the next request head, as far as it has come; `read_gate_` tells of more.
+H1ServerConnection::NextHead H1ServerConnection::try_read_head() {
   for (;;) {
-    // Empty lines before a request are skipped (RFC 9112 2.2).
-    const auto start = input_.find_first_not_of("\r\n");
-    if (start != 0) input_.erase(0, start);
-    head_begun_ = !input_.empty();
-    const std::size_t end = find_head_end(input_, searched);
-    if (end != std::string::npos) {
-      timeout_.disarm();
-      const bool accepted = take_head(end);
-      if (!accepted) co_await close_in_stages();
-      co_return accepted;
+    if (!speaks_http1_) recognise();
+    if (speaks_http2_) return NextHead::None;
+    if (speaks_http1_) {
+      // Empty lines before a request are skipped (RFC 9112 2.2).
+      const auto start = input_.find_first_not_of("\r\n");
+      if (start != 0) input_.erase(0, start);
     }
-    searched = input_.size();
+    head_begun_ = !input_.empty();
+    const std::size_t end = speaks_http1_ ? find_head_end(input_, searched_) : std::string::npos;
+    if (end != std::string::npos) {
+      searched_ = 0;
+      timeout_.disarm();
+      return take_head(end) ? NextHead::Complete : NextHead::Refused;
+    }
+    searched_ = speaks_http1_ ? input_.size() : 0;
     if (input_.size() > HeadLimits{}.head_bytes) {
       const bool in_request_line = input_.find('\n') == std::string::npos;
       refuse({ErrorCode::BadRequest, "Request head too large", in_request_line ? 414 : 431});
-      co_await close_in_stages();
-      co_return false;
+      return NextHead::Refused;
     }
-    Input input = fill_input();
-    while (input == Input::Pending) {
-      co_await read_gate_.wait();
-      input = fill_input();
-    }
-    if (input == Input::Ended) {
-      co_await give_head_up();
-      co_return false;
-    }
+    const NextHead more = fill_input();
+    if (more != NextHead::Complete) return more;
   }
 }
 
-/// Reads further bytes of a head, or lets `read_gate_` tell of them. The first byte of a head
-/// starts its clock (ruling 14).
-H1ServerConnection::Input H1ServerConnection::fill_input() {
+/// The connection's first bytes are an HTTP/2 preface, may become one, or are HTTP/1.
+void H1ServerConnection::recognise() noexcept {
+  const auto start = std::string_view(input_).substr(0, kHttp2Preface.size());
+  speaks_http1_ = !kHttp2Preface.starts_with(start);
+  speaks_http2_ = start.size() == kHttp2Preface.size() && !speaks_http1_;
+}
+
+/// Reads further bytes of a head; Complete: there are some. The first byte of a head starts its
+/// clock (ruling 14).
+H1ServerConnection::NextHead H1ServerConnection::fill_input() {
   // Empty lines neither begin a head nor prolong the wait for one.
   if (head_begun_ != timing_head_ || !timeout_.armed()) {
     timing_head_ = head_begun_;
     timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
   }
-  if (draining_ || gone_ || timed_out_) return Input::Ended;
+  if (draining_ || gone_) return NextHead::None;
+  if (timed_out_) {
+    if (input_.empty()) return NextHead::None;
+    refuse({ErrorCode::BadRequest, "Timed out waiting for the request head", 408});
+    return NextHead::Refused;
+  }
   const auto scratch = thread_.scratch();
   const IoResult got = stream_->read(scratch.first(kHeadReadBytes));
   if (got.status == IoResult::Status::Done) {
     input_.append(scratch.data(), got.bytes);
-    return Input::More;
+    return NextHead::Complete;
   }
-  if (got.status != IoResult::Status::WouldBlock) return Input::Ended;
+  if (got.status != IoResult::Status::WouldBlock) return NextHead::None;
   stream_->await_readable();
-  return Input::Pending;
-}
-
-/// No further bytes of a head will come; a client that was too slow with it is told so.
-net::Task<> H1ServerConnection::give_head_up() {
-  if (draining_ || gone_ || !timed_out_ || input_.empty()) co_return;
-  refuse({ErrorCode::BadRequest, "Timed out waiting for the request head", 408});
-  co_await close_in_stages();
+  return NextHead::Pending;
 }
 
 bool H1ServerConnection::take_head(std::size_t end) {
@@ -313,12 +294,9 @@ void H1ServerConnection::watch_client() {
 
 // ---- the request body ---------------------------------------------------------------------------
 
-net::Task<Result<std::size_t>> H1ServerConnection::read_body(std::span<char> into) {
-  for (;;) {
-    if (auto got = try_read_body(into)) co_return *got;
-    stream_->await_readable();
-    co_await read_gate_.wait();
-  }
+net::Task<> H1ServerConnection::arrival() {
+  stream_->await_readable();
+  return read_gate_.wait();
 }
 
 std::optional<Result<std::size_t>> H1ServerConnection::try_read_body(std::span<char> into) {

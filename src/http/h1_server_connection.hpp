@@ -38,7 +38,7 @@ class H1ServerConnection final : public ServerConnection,
   // ClientExchange
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
-  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  net::Task<> arrival() override;
   std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   std::uint64_t spliceable_bytes() const noexcept override;
   net::Task<Result<std::size_t>> read_body_into(net::Pipe& pipe) override;
@@ -66,16 +66,20 @@ class H1ServerConnection final : public ServerConnection,
 
  private:
   enum class Phase : std::uint8_t { ReadingHead, InExchange, Delivering, Closing };
-  enum class Input : std::uint8_t { More, Pending, Ended };
+  enum class NextHead : std::uint8_t {
+    Complete,
+    Pending,
+    Refused,  ///< the client has been told why there is no further one
+    None,     ///< the connection has ended, or goes on as HTTP/2
+  };
 
   // net::StreamObserver
   void on_readable() override;
   void on_writable() override;
 
-  [[nodiscard]] net::Task<bool> recognise();
-  [[nodiscard]] net::Task<bool> read_head();
-  [[nodiscard]] Input fill_input();
-  [[nodiscard]] net::Task<> give_head_up();
+  void recognise() noexcept;
+  [[nodiscard]] NextHead try_read_head();
+  [[nodiscard]] NextHead fill_input();
   [[nodiscard]] bool take_head(std::size_t end);
   void begin_exchange();
   [[nodiscard]] bool is_finished() const noexcept;
@@ -104,6 +108,7 @@ class H1ServerConnection final : public ServerConnection,
   std::function<void()> on_gone_;
 
   Phase phase_ = Phase::ReadingHead;
+  bool speaks_http1_ = false;  ///< of the two at most one, once enough bytes tell which
   bool speaks_http2_ = false;
   bool draining_ = false;
   bool gone_ = false;
@@ -114,6 +119,7 @@ class H1ServerConnection final : public ServerConnection,
 
   // Bytes from the client that no exchange has taken yet: a growing head, or pipelined requests.
   std::string input_;
+  std::size_t searched_ = 0;  ///< bytes of it that hold no end of a head
   RequestHead head_;
 
   ChunkDecoder chunks_;

@@ -165,13 +165,6 @@ bool H2ClientExchange::body_ready() const noexcept {
   return !body_ended_ && (request_ended_ || !input_.empty());
 }
 
-net::Task<Result<std::size_t>> H2ClientExchange::read_body(std::span<char> into) {
-  for (;;) {
-    if (auto got = try_read_body(into)) co_return *got;
-    co_await read_gate_.wait();
-  }
-}
-
 std::optional<Result<std::size_t>> H2ClientExchange::try_read_body(std::span<char> into) {
   if (body_ended_) return std::size_t{0};
   if (body_ready()) return take_input(into);

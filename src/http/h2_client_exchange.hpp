@@ -58,7 +58,7 @@ class H2ClientExchange final : public ClientExchange {
   // ClientExchange
   const RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
-  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  net::Task<> arrival() override { return read_gate_.wait(); }
   std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
   bool body_ready() const noexcept override;
   bool body_ended() const noexcept override { return body_ended_; }

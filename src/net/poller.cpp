@@ -48,6 +48,11 @@ void Poller::forget(const Watched& watched) noexcept {
   std::erase(deferred_, &watched);
 }
 
+bool Poller::has_news_of(const Watched& watched) const noexcept {
+  return std::any_of(batch_.begin() + next_, batch_.begin() + end_,
+                     [&](const epoll_event& event) { return event.data.ptr == &watched; });
+}
+
 void Poller::defer(Watched& watched) {
   deferred_.push_back(&watched);
 }
@@ -67,6 +72,7 @@ void Poller::poll(std::chrono::milliseconds timeout) {
 }
 
 int Poller::wait(std::chrono::milliseconds timeout) noexcept {
+  ++looks_;
   return ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
                       static_cast<int>(timeout.count()));
 }

@@ -118,6 +118,10 @@ class TcpStream final : public ByteStream, private Watched {
     return !readable_;
   }
 
+  bool was_quiet() noexcept override {
+    return (!readable_ && !ending_ && !poller_.has_news_of(*this)) || quiet();
+  }
+
   bool peer_ended() noexcept override { return ending_; }
 
   bool has_undelivered() noexcept override {

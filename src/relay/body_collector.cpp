@@ -49,8 +49,7 @@ std::optional<Result<>> BodyCollector::try_collect() {
 net::Task<Result<>> BodyCollector::collect() {
   for (;;) {
     if (auto done = try_collect()) co_return *done;
-    auto got = co_await client_.read_body(room());
-    if (auto accepted = accept(got); !accepted) co_return accepted;
+    co_await client_.arrival();
   }
 }
 

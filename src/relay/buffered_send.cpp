@@ -14,7 +14,12 @@ net::Task<Result<const http::ResponseHead*>> BufferedSend::run(
     Result<const http::ResponseHead*> head = nullptr;
     if (opened) {
       start(pieces, size);
-      head = attempt_.noted(co_await attempt_.exchange().read_head());
+      auto come = attempt_.exchange().try_read_head();
+      while (!come) {
+        co_await attempt_.exchange().arrival();
+        come = attempt_.exchange().try_read_head();
+      }
+      head = attempt_.noted(*come);
     } else {
       head = opened.error();
     }

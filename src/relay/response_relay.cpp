@@ -32,8 +32,12 @@ net::Task<Result<>> relay_verbatim(const Services& services, Attempt& attempt) {
   bool first = true;
   while (!exchange.body_ended()) {
     const auto scratch = client.thread().scratch().first(kChunkBytes);
-    auto ready = exchange.try_read_body(scratch);
-    auto got = ready ? *std::move(ready) : co_await exchange.read_body(scratch);
+    const auto come = exchange.try_read_body(scratch);
+    if (!come) {
+      co_await exchange.arrival();
+      continue;
+    }
+    const auto& got = *come;
     if (!got) co_return got.error();
     if (std::exchange(first, false) && *got > 0) observe_first_byte(services, attempt.request());
     if (exchange.body_ended()) attempt.about_to_complete();

@@ -12,7 +12,12 @@ namespace {
 
 /// Brings the response to the client while the upload may still be going on.
 net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
-  const auto head = attempt.noted(co_await attempt.exchange().read_head());
+  auto come = attempt.exchange().try_read_head();
+  while (!come) {
+    co_await attempt.exchange().arrival();
+    come = attempt.exchange().try_read_head();
+  }
+  const auto head = attempt.noted(*come);
   if (!head) {
     attempt.settle(head.error());
     co_return head.error();

@@ -31,8 +31,7 @@ std::optional<Result<>> WholeResponse::try_read() {
 net::Task<Result<>> WholeResponse::read() {
   for (;;) {
     if (auto done = try_read()) co_return *done;
-    auto got = co_await attempt_.exchange().read_body(room());
-    if (auto accepted = accept(got); !accepted) co_return accepted;
+    co_await attempt_.exchange().arrival();
   }
 }
 

@@ -14,6 +14,9 @@ using http::BodyLength;
 using http::piece_of;
 using net::IoResult;
 
+/// Idle for less, a connection is not one that its worker closes for being idle.
+constexpr std::chrono::milliseconds kFresh{100};
+
 }  // namespace
 
 H1UpstreamConnection::H1UpstreamConnection(std::shared_ptr<HostPool> pool, net::IoThread& thread,
@@ -52,13 +55,19 @@ void H1UpstreamConnection::begin() {
 
 void H1UpstreamConnection::become_idle(config::Seconds idle_timeout) {
   is_idle_ = true;
+  idle_since_ = thread_.deadlines().now();
+  looks_before_ = thread_.poller().looks();
   idle_.arm(idle_timeout);
   // Pending until the next response, or until the worker ends the connection.
   stream_->await_readable();
 }
 
 bool H1UpstreamConnection::is_quiet() noexcept {
-  return stream_->quiet();
+  // The kernel is asked if the loop has not looked since the last use, or so long after it that the
+  // worker may be closing the connection this very moment.
+  const bool looked = thread_.poller().looks() != looks_before_;
+  const bool fresh = thread_.deadlines().now() - idle_since_ < kFresh;
+  return looked && fresh ? stream_->was_quiet() : stream_->quiet();
 }
 
 bool H1UpstreamConnection::reusable() const noexcept {
@@ -227,26 +236,31 @@ net::Task<Result<>> H1UpstreamConnection::flushed() {
 
 // ---- receiving ----------------------------------------------------------------------------------
 
-net::Task<Result<const http::ResponseHead*>> H1UpstreamConnection::read_head() {
+std::optional<Result<const http::ResponseHead*>> H1UpstreamConnection::try_read_head() {
   for (;;) {
-    if (aborted_) co_return *aborted_;
+    if (aborted_) return *aborted_;
     auto taken = take_head();
-    if (!taken) co_return taken.error();
+    if (!taken) return taken.error();
     if (*taken && head_.status >= 200) {
       begin_body();
-      co_return &head_;
+      return &head_;
     }
     if (*taken && head_.status == 101) {
-      co_return fail(ErrorCode::UpstreamConnect, "The worker switched protocols unasked");
+      return fail(ErrorCode::UpstreamConnect, "The worker switched protocols unasked");
     }
     if (*taken) continue;
     auto more = read_more_of_head();
-    if (!more) co_return more.error();
-    if (!*more) co_await read_gate_.wait();
+    if (!more) return more.error();
+    if (!*more) return std::nullopt;
   }
 }
 
-/// False: there is nothing yet; `read_gate_` tells when there is.
+net::Task<> H1UpstreamConnection::arrival() {
+  stream_->await_readable();
+  return read_gate_.wait();
+}
+
+/// False: there is nothing yet.
 Result<bool> H1UpstreamConnection::read_more_of_head() {
   const auto scratch = thread_.scratch().first(http::kHeadReadBytes);
   const IoResult got = stream_->read(scratch);
@@ -260,7 +274,6 @@ Result<bool> H1UpstreamConnection::read_more_of_head() {
                 response_begun_ ? "The worker closed the connection within its response head"
                                 : "The worker closed the connection before it answered");
   }
-  stream_->await_readable();
   return false;
 }
 
@@ -293,14 +306,6 @@ void H1UpstreamConnection::begin_body() {
     case BodyLength::Kind::UntilClose: break;
   }
   if (body_ended_ && !input_.empty()) surplus_ = true;
-}
-
-net::Task<Result<std::size_t>> H1UpstreamConnection::read_body(std::span<char> into) {
-  for (;;) {
-    if (auto got = try_read_body(into)) co_return *got;
-    stream_->await_readable();
-    co_await read_gate_.wait();
-  }
 }
 
 std::optional<Result<std::size_t>> H1UpstreamConnection::try_read_body(std::span<char> into) {

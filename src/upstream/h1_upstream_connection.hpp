@@ -33,9 +33,9 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   }
   bool send_from(net::Pipe& pipe, std::size_t bytes, bool last) override;
   net::Task<Result<>> flushed() override;
-  net::Task<Result<const http::ResponseHead*>> read_head() override;
-  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<const http::ResponseHead*>> try_read_head() override;
   std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
+  net::Task<> arrival() override;
   bool body_ready() const noexcept override { return !input_.empty() && !body_ended_; }
   bool body_ended() const noexcept override { return body_ended_; }
   bool response_begun() const noexcept override { return response_begun_; }
@@ -64,6 +64,8 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   net::Gate write_gate_;
   net::Deadline idle_;
   bool is_idle_ = false;
+  net::TimePoint idle_since_{};
+  std::uint64_t looks_before_ = 0;  ///< the poller's, when it became idle
 
   // Sending: what the kernel has not taken yet, framing included. Entries point into `head_out_`,
   // `size_line_`, `kept_` or the sender's memory.

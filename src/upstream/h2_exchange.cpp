@@ -169,17 +169,10 @@ void H2Exchange::take_head(http::H2FieldBlock block, bool ends) {
   }
 }
 
-net::Task<Result<const http::ResponseHead*>> H2Exchange::read_head() {
-  while (!have_head_ && !failed_) co_await read_gate_.wait();
-  if (!have_head_) co_return *failed_;
-  co_return &head_;
-}
-
-net::Task<Result<std::size_t>> H2Exchange::read_body(std::span<char> into) {
-  for (;;) {
-    if (auto got = try_read_body(into)) co_return *got;
-    co_await read_gate_.wait();
-  }
+std::optional<Result<const http::ResponseHead*>> H2Exchange::try_read_head() {
+  if (have_head_) return &head_;
+  if (failed_) return *failed_;
+  return std::nullopt;
 }
 
 std::optional<Result<std::size_t>> H2Exchange::try_read_body(std::span<char> into) {

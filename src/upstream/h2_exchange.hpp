@@ -21,9 +21,9 @@ class H2Exchange final : public UpstreamExchange {
   bool send(std::span<const std::string_view> pieces, bool last) override;
   void keep_unsent() override;
   net::Task<Result<>> flushed() override;
-  net::Task<Result<const http::ResponseHead*>> read_head() override;
-  net::Task<Result<std::size_t>> read_body(std::span<char> into) override;
+  std::optional<Result<const http::ResponseHead*>> try_read_head() override;
   std::optional<Result<std::size_t>> try_read_body(std::span<char> into) override;
+  net::Task<> arrival() override { return read_gate_.wait(); }
   bool body_ready() const noexcept override { return !received_.empty(); }
   bool body_ended() const noexcept override { return ended_ && received_.empty(); }
   bool response_begun() const noexcept override { return response_begun_; }

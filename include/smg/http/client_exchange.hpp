@@ -34,14 +34,16 @@ class ClientExchange {
   [[nodiscard]] virtual const RequestHead& head() const noexcept = 0;
   [[nodiscard]] virtual net::IoThread& thread() noexcept = 0;
 
-  /// Reads the next body bytes into `into`, waiting for the client as long as it takes; 0 at the
-  /// body's end. Sends `100 Continue` first where the client waits for it. Errors: BodyAborted (the
-  /// client left in mid-body), BodyUnreadable (broken chunked coding), Aborted (after
-  /// `cancel_read`).
-  [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
-
-  /// As `read_body`, of what has arrived; nullopt: it would have to wait. Spares the coroutine.
+  /// Reads the next body bytes into `into`; 0 at the body's end, nullopt if none have come. Sends
+  /// `100 Continue` first where the client waits for it. Errors: BodyAborted (the client left in
+  /// mid-body), BodyUnreadable (broken chunked coding), Aborted (after `cancel_read`).
   [[nodiscard]] virtual std::optional<Result<std::size_t>> try_read_body(std::span<char> into) = 0;
+
+  /// Waits until `try_read_body` may have something to tell.
+  [[nodiscard]] virtual net::Task<> arrival() = 0;
+
+  /// `try_read_body`, waiting for the client as long as it takes.
+  [[nodiscard]] net::Task<Result<std::size_t>> read_body(std::span<char> into);
 
   /// How much of the body will come as it is on a socket, from here to its end, so that it can be
   /// read into a pipe; 0 if it cannot.

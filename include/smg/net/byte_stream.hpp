@@ -74,6 +74,10 @@ class ByteStream {
   /// which knows more than was announced.
   [[nodiscard]] virtual bool quiet() noexcept = 0;
 
+  /// As `quiet`, but of what the kernel told at the beginning of the loop's present turn, if that
+  /// costs less.
+  [[nodiscard]] virtual bool was_quiet() noexcept { return quiet(); }
+
   /// Whether the peer has sent its last byte, or the stream has failed, as far as was announced and
   /// whatever has been read.
   [[nodiscard]] virtual bool peer_ended() noexcept = 0;

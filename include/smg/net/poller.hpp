@@ -44,6 +44,9 @@ class Poller {
   /// Forgets one that is closed now: the kernel takes it out by itself.
   void forget(const Watched& watched) noexcept;
 
+  /// Whether events of this turn are still to be told.
+  [[nodiscard]] bool has_news_of(const Watched& watched) const noexcept;
+
   /// Calls `watched.on_events(0)` in the next turn.
   void defer(Watched& watched);
 
@@ -54,6 +57,9 @@ class Poller {
   /// Of what was just handled, more comes at once: the next `poll` may let it gather for some
   /// hundred microseconds (`WakeModeration`).
   void expect_more() noexcept { moderation_.expect_more(); }
+
+  /// How often `poll` has looked: what happened before the last look is known.
+  [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
 
   /// Ends the current or the next `poll` early. From any thread.
   void wake() noexcept;
@@ -69,6 +75,7 @@ class Poller {
   void tell_deferred();
   void tell_batch();
 
+  std::uint64_t looks_ = 0;
   int epoll_;
   int wake_;
   std::atomic<bool> woken_{false};

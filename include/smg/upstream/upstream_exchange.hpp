@@ -52,16 +52,20 @@ class UpstreamExchange {
   /// `abort` was given.
   [[nodiscard]] virtual net::Task<Result<>> flushed() = 0;
 
-  /// Waits for the final response head; informational ones are skipped. The head is the exchange's
-  /// own. Errors: UpstreamConnect (closed, reset, not HTTP), or what `abort` was given.
-  [[nodiscard]] virtual net::Task<Result<const http::ResponseHead*>> read_head() = 0;
+  /// The final response head, if it has come; informational ones are skipped. The head is the
+  /// exchange's own. Errors: UpstreamConnect (closed, reset, not HTTP), or what `abort` was given.
+  [[nodiscard]] virtual std::optional<Result<const http::ResponseHead*>> try_read_head() = 0;
 
-  /// Reads the next body bytes into `into`; 0 at the body's end. Never returns empty before that.
-  /// Errors: UpstreamBodyFailed, or what `abort` was given.
-  [[nodiscard]] virtual net::Task<Result<std::size_t>> read_body(std::span<char> into) = 0;
-
-  /// As `read_body`, of what has arrived; nullopt: it would have to wait. Spares the coroutine.
+  /// Reads the next body bytes into `into`; 0 at the body's end, nullopt if none have come. Errors:
+  /// UpstreamBodyFailed, or what `abort` was given.
   [[nodiscard]] virtual std::optional<Result<std::size_t>> try_read_body(std::span<char> into) = 0;
+
+  /// Waits until `try_read_head` or `try_read_body` may have something to tell.
+  [[nodiscard]] virtual net::Task<> arrival() = 0;
+
+  /// The same two, waiting for the worker.
+  [[nodiscard]] net::Task<Result<const http::ResponseHead*>> read_head();
+  [[nodiscard]] net::Task<Result<std::size_t>> read_body(std::span<char> into);
 
   /// Body bytes are at hand, so that `read_body` will not wait.
   [[nodiscard]] virtual bool body_ready() const noexcept = 0;

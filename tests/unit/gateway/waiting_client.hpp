@@ -19,9 +19,7 @@ class WaitingClient final : public http::ClientExchange {
 
   const http::RequestHead& head() const noexcept override { return head_; }
   net::IoThread& thread() noexcept override { return thread_; }
-  net::Task<Result<std::size_t>> read_body(std::span<char>) override {
-    co_return fail(ErrorCode::Aborted);
-  }
+  net::Task<> arrival() override { co_return; }
   std::optional<Result<std::size_t>> try_read_body(std::span<char>) override {
     return fail(ErrorCode::Aborted);
   }
