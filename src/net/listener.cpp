@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@ int listen_on(const Endpoint& endpoint) {
   if (descriptor < 0) return -1;
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // Its connections have what it has.
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   send_unpaced_over_loopback(descriptor, endpoint);
   if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.size) ==
           0 &&

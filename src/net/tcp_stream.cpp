@@ -336,9 +336,6 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_first(ConnectAttempt& attempt,
 }  // namespace
 
 std::unique_ptr<ByteStream> adopt_tcp(IoThread& thread, int descriptor) {
-  const int on = 1;
-  ::ioctl(descriptor, FIONBIO, &on);
-  set_no_delay(descriptor);
   auto stream = std::make_unique<TcpStream>(thread, descriptor, true);
   if (!stream->watch()) return nullptr;
   return stream;

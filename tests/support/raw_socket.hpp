@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -138,8 +139,11 @@ class RawSocket {
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
-  /// Gives the descriptor away.
-  [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
+  /// Gives the descriptor away, set as the gateway has those that it accepts.
+  [[nodiscard]] int release() noexcept {
+    ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) | O_NONBLOCK);
+    return std::exchange(descriptor_, -1);
+  }
 
  private:
   int descriptor_;

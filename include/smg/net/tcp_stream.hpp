@@ -9,7 +9,8 @@
 
 namespace smg::net {
 
-/// Takes over a connected TCP socket: non-blocking, TCP_NODELAY set (the page, "No Nagle delay").
+/// Takes over a connected TCP socket that does not block, and has TCP_NODELAY set (the page, "No
+/// Nagle delay").
 [[nodiscard]] std::unique_ptr<ByteStream> adopt_tcp(IoThread& thread, int descriptor);
 
 /// Resolves and connects within `timeout` (zero: no limit). Errors: UpstreamTimeout, LocalResources
