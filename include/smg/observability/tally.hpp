@@ -7,11 +7,18 @@
 
 namespace smg::observability {
 
-/// A number of the calling thread's own, counted from 0.
-[[nodiscard]] inline std::size_t thread_number() noexcept {
-  static std::atomic<std::size_t> next{0};
-  thread_local const std::size_t number = next.fetch_add(1, std::memory_order_relaxed);
-  return number;
+namespace detail {
+
+inline constinit thread_local std::size_t number_and_one = 0;  ///< 0: not taken yet
+void take_number();
+
+}  // namespace detail
+
+/// A number that the calling thread alone has, from 0. When a thread ends, the next one may take
+/// over its number, and with it the memory that it counted in.
+[[nodiscard]] inline std::size_t thread_number() {
+  if (detail::number_and_one == 0) detail::take_number();
+  return detail::number_and_one - 1;
 }
 
 /// Counts events of `Kinds` kinds for a scrape to add up: each thread counts in memory of its own,
@@ -36,7 +43,7 @@ class Tally {
   }
 
  private:
-  /// Later threads share one more.
+  /// Threads with higher numbers share one more.
   static constexpr std::size_t kOwnSlots = 63;
 
   struct alignas(64) Slot {
