@@ -53,19 +53,19 @@ void DiscoveryMetrics::set_workers(std::uint64_t workers) {
 }
 
 void DiscoveryMetrics::count_registration(std::string_view result) {
-  families_->registrations.at({result}).Increment();
+  families_->registrations.count({result});
 }
 
 void DiscoveryMetrics::count_deregistration() {
-  families_->deregistrations.at({"reconciled"}).Increment();
+  families_->deregistrations.count({"reconciled"});
 }
 
 void DiscoveryMetrics::observe_sync(std::chrono::duration<double> elapsed) {
-  families_->syncs.at({}).Observe(elapsed.count());
+  families_->syncs.observe({}, elapsed.count());
 }
 
 void DiscoveryMetrics::count_failure(std::string_view call) {
-  families_->failures.at({call}).Increment();
+  families_->failures.count({call});
 }
 
 }  // namespace smg::observability

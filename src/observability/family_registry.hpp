@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,6 +28,7 @@ struct FamilyFacts {
 };
 
 /// A registry that can tell all of its families; the exposition has only those with a sample.
+/// Families are registered by one thread, before the first exposition.
 class FamilyRegistry : public prometheus::Registry {
  public:
   void note(const FamilyFacts& facts, std::string type) {
@@ -42,7 +45,18 @@ class FamilyRegistry : public prometheus::Registry {
     return sorted;
   }
 
+  /// From now on `show` is called before each exposition, never by two threads at once.
+  void before_collecting(std::function<void()> show) { shows_.push_back(std::move(show)); }
+
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    const std::lock_guard lock(mutex_);
+    for (const auto& show : shows_) show();
+    return prometheus::Registry::Collect();
+  }
+
  private:
+  mutable std::mutex mutex_;  // held by an exposition
+  std::vector<std::function<void()>> shows_;
   std::vector<MetricFacts> metrics_;
 };
 

@@ -57,12 +57,6 @@ class Decimal {
   const char* end_;
 };
 
-/// Raises a counter to what has been counted elsewhere.
-void raise_to(Counter& counter, std::uint64_t total) {
-  const double missing = static_cast<double>(total) - counter.Value();
-  if (missing > 0) counter.Increment(missing);
-}
-
 }  // namespace
 
 struct Metrics::Families {
@@ -259,123 +253,122 @@ struct Metrics::Families {
 Metrics::Metrics(const std::vector<double>& duration_buckets, std::string_view version)
     : families_(std::make_unique<Families>(duration_buckets)) {
   families_->build_info.at({version}).Set(1);
+  families_->registry->before_collecting([this] { show_process(); });
 }
 
 Metrics::~Metrics() = default;
 
 void Metrics::count_http_request(std::string_view method, std::string_view path) {
-  families_->http_requests.at({method, path}).Increment();
+  families_->http_requests.count({method, path});
 }
 
 void Metrics::count_http_response(std::string_view path, int status, std::string_view error_code) {
   const Decimal code(status);
-  families_->http_responses.at({path, code.view(), error_code}).Increment();
+  families_->http_responses.count({path, code.view(), error_code});
 }
 
 void Metrics::observe_http_duration(std::string_view method, std::string_view path,
                                     Elapsed elapsed) {
-  families_->http_durations.at({method, path}).Observe(elapsed.count());
+  families_->http_durations.observe({method, path}, elapsed.count());
 }
 
 void Metrics::http_request_began() {
-  families_->http_active.at({}).Increment();
+  families_->http_active.count({});
 }
 
 void Metrics::http_request_ended() {
-  families_->http_active.at({}).Decrement();
+  families_->http_active.count({}, -1);
 }
 
 void Metrics::show_admission() {
-  families_->admission_inflight.at({}).Set(0);
-  families_->admission_queue.at({}).Set(0);
+  families_->admission_inflight.count({}, 0);
+  families_->admission_queue.count({}, 0);
 }
 
 void Metrics::count_rate_limit(bool allowed) {
   const std::string_view result = allowed ? "allowed" : "rejected";
-  families_->rate_limits.at({result}).Increment();
+  families_->rate_limits.count({result});
 }
 
 void Metrics::admission_permit_taken() {
-  families_->admission_inflight.at({}).Increment();
+  families_->admission_inflight.count({});
 }
 
 void Metrics::admission_permit_returned() {
-  families_->admission_inflight.at({}).Decrement();
+  families_->admission_inflight.count({}, -1);
 }
 
 void Metrics::admission_wait_began() {
-  families_->admission_queue.at({}).Increment();
+  families_->admission_queue.count({});
 }
 
 void Metrics::admission_wait_ended() {
-  families_->admission_queue.at({}).Decrement();
+  families_->admission_queue.count({}, -1);
 }
 
 void Metrics::count_admission_rejected(std::string_view reason) {
-  families_->admission_rejections.at({reason}).Increment();
+  families_->admission_rejections.count({reason});
 }
 
 void Metrics::count_router_request(const RouterLabels& labels) {
   const std::string_view streaming = labels.streaming ? "true" : "false";
-  families_->router_requests.at({labels.backend, labels.model, labels.endpoint, streaming})
-      .Increment();
+  families_->router_requests.count({labels.backend, labels.model, labels.endpoint, streaming});
 }
 
 void Metrics::observe_router_duration(const RouterLabels& labels, Elapsed elapsed) {
-  families_->router_durations.at({labels.backend, labels.model, labels.endpoint})
-      .Observe(elapsed.count());
+  families_->router_durations.observe({labels.backend, labels.model, labels.endpoint},
+                                      elapsed.count());
 }
 
 void Metrics::observe_ttft(const RouterLabels& labels, Elapsed elapsed) {
-  families_->ttft.at({labels.backend, labels.model, labels.endpoint}).Observe(elapsed.count());
+  families_->ttft.observe({labels.backend, labels.model, labels.endpoint}, elapsed.count());
 }
 
 void Metrics::count_router_error(const RouterLabels& labels, std::string_view error_type) {
-  families_->router_errors.at({labels.backend, labels.model, labels.endpoint, error_type})
-      .Increment();
+  families_->router_errors.count({labels.backend, labels.model, labels.endpoint, error_type});
 }
 
 void Metrics::count_upstream_response(int status, std::string_view error_code) {
   const Decimal code(status);
-  families_->upstream_responses.at({code.view(), error_code}).Increment();
+  families_->upstream_responses.count({code.view(), error_code});
 }
 
 void Metrics::count_body_path(std::string_view path, std::string_view reason) {
-  families_->body_paths.at({path, reason}).Increment();
+  families_->body_paths.count({path, reason});
 }
 
 void Metrics::add_released_bytes(std::uint64_t bytes) {
-  if (bytes > 0) families_->released_bytes.at({}).Increment(static_cast<double>(bytes));
+  if (bytes > 0) families_->released_bytes.count({}, static_cast<double>(bytes));
 }
 
 void Metrics::count_send_retry() {
-  families_->send_retries.at({}).Increment();
+  families_->send_retries.count({});
 }
 
 void Metrics::count_worker_selection(std::string_view type, std::string_view model,
                                      std::string_view policy) {
-  families_->selections.at({type, model, policy}).Increment();
+  families_->selections.count({type, model, policy});
 }
 
 void Metrics::count_worker_error(std::string_view type, std::string_view error_type) {
-  families_->worker_errors.at({type, error_type}).Increment();
+  families_->worker_errors.count({type, error_type});
 }
 
 void Metrics::count_health_check(std::string_view type, bool success) {
-  families_->health_checks.at({type, success ? "success" : "failure"}).Increment();
+  families_->health_checks.count({type, success ? "success" : "failure"});
 }
 
 void Metrics::count_retry(std::string_view type, std::string_view endpoint) {
-  families_->retries.at({type, endpoint}).Increment();
+  families_->retries.count({type, endpoint});
 }
 
 void Metrics::count_retries_exhausted(std::string_view type, std::string_view endpoint) {
-  families_->retries_exhausted.at({type, endpoint}).Increment();
+  families_->retries_exhausted.count({type, endpoint});
 }
 
 void Metrics::observe_retry_backoff(std::uint32_t attempt, Elapsed backoff) {
   const Decimal number(attempt);
-  families_->backoffs.at({number.view()}).Observe(backoff.count());
+  families_->backoffs.observe({number.view()}, backoff.count());
 }
 
 void Metrics::set_worker_pool_size(std::string_view type, std::string_view model,
@@ -384,20 +377,20 @@ void Metrics::set_worker_pool_size(std::string_view type, std::string_view model
 }
 
 void Metrics::observe_pd_ttft(std::string_view model, std::string_view runtime, Elapsed elapsed) {
-  families_->pd_ttft.at({model, runtime}).Observe(elapsed.count());
+  families_->pd_ttft.observe({model, runtime}, elapsed.count());
 }
 
 void Metrics::observe_pd_prefill(std::string_view model, std::string_view runtime,
                                  Elapsed elapsed) {
-  families_->pd_prefills.at({model, runtime}).Observe(elapsed.count());
+  families_->pd_prefills.observe({model, runtime}, elapsed.count());
 }
 
 void Metrics::count_kv_transfer(std::string_view mode) {
-  families_->kv_transfers.at({mode}).Increment();
+  families_->kv_transfers.count({mode});
 }
 
 void Metrics::count_kv_transfer_failure() {
-  families_->kv_failures.at({}).Increment();
+  families_->kv_failures.count({});
 }
 
 void Metrics::set_workers_overloaded(std::string_view model, std::uint64_t workers) {
@@ -405,15 +398,15 @@ void Metrics::set_workers_overloaded(std::string_view model, std::uint64_t worke
 }
 
 void Metrics::count_overload_shed(std::string_view stage) {
-  families_->overload_sheds.at({stage}).Increment();
+  families_->overload_sheds.count({stage});
 }
 
 void Metrics::count_spans_exported(std::uint64_t spans) {
-  families_->spans_exported.at({}).Increment(static_cast<double>(spans));
+  families_->spans_exported.count({}, static_cast<double>(spans));
 }
 
 void Metrics::count_spans_dropped(std::string_view reason, std::uint64_t spans) {
-  families_->spans_dropped.at({reason}).Increment(static_cast<double>(spans));
+  families_->spans_dropped.count({reason}, static_cast<double>(spans));
 }
 
 DiscoveryMetrics& Metrics::discovery() noexcept {
@@ -431,26 +424,19 @@ void Metrics::show_branch(std::string_view policy, std::string_view branch, std:
                  : policy == "prefix_hash" ? families.prefix_hash_branches
                  : policy == "manual"      ? families.manual_branches
                                            : families.consistent_hashing_branches;
-  raise_to(family.at({branch}), total);
+  raise_to(family.at({branch}), static_cast<double>(total));
 }
 
 void Metrics::show_key_source(std::string_view source, std::uint64_t total) {
-  if (total > 0) raise_to(families_->key_sources.at({source}), total);
+  if (total == 0) return;
+  raise_to(families_->key_sources.at({source}), static_cast<double>(total));
 }
 
 void Metrics::show_match_ratios(std::span<const std::uint64_t> counts, double sum) {
   if (std::all_of(counts.begin(), counts.end(), [](auto count) { return count == 0; })) return;
-  Histogram& histogram = families_->match_ratios.at({});
-  const auto before = histogram.Collect().histogram;
-  std::vector<double> further(kTenths.size() + 1, 0.0);
-  std::uint64_t cumulated = 0;
-  for (std::size_t i = 0; i < counts.size() && i < kTenths.size(); ++i) {
-    const std::uint64_t upto = before.bucket[i].cumulative_count;
-    further[i] =
-        std::max(0.0, static_cast<double>(counts[i]) - static_cast<double>(upto - cumulated));
-    cumulated = upto;
-  }
-  histogram.ObserveMultiple(further, sum - before.sample_sum);
+  std::vector<double> totals(counts.begin(), counts.end());
+  totals.resize(kTenths.size() + 1);
+  raise_to(families_->match_ratios.at({}), totals, sum);
 }
 
 void Metrics::show_fleet(const std::vector<FleetReading>& readings) {
@@ -472,15 +458,14 @@ void Metrics::show_inflight_ages(std::span<const std::uint64_t> counts) {
 
 void Metrics::observe_loop_delay(unsigned thread, Elapsed delay) {
   const Decimal number(thread);
-  families_->loop_delays.at({number.view()}).Observe(delay.count());
+  families_->loop_delays.observe({number.view()}, delay.count());
 }
 
 void Metrics::show_process() const {
   const ProcessReadings readings = read_process();
   families_->resident.at({}).Set(readings.resident_bytes);
   families_->resident_too.at({}).Set(readings.resident_bytes);
-  Counter& cpu = families_->cpu.at({});
-  cpu.Increment(std::max(0.0, readings.cpu_seconds - cpu.Value()));
+  raise_to(families_->cpu.at({}), readings.cpu_seconds);
   families_->descriptors.at({}).Set(readings.open_descriptors);
   families_->most_descriptors.at({}).Set(readings.most_descriptors);
   families_->threads.at({}).Set(readings.threads);
@@ -492,7 +477,6 @@ std::vector<MetricFacts> Metrics::metrics() const {
 }
 
 std::string Metrics::exposition() const {
-  show_process();
   return prometheus::TextSerializer().Serialize(families_->registry->Collect());
 }
 

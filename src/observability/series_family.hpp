@@ -1,16 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <cstddef>
-#include <functional>
-#include <initializer_list>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,113 +16,162 @@
 #include <prometheus/histogram.h>
 
 #include "observability/family_registry.hpp"
+#include "observability/label_key.hpp"
+#include "observability/per_thread.hpp"
+#include "observability/raise.hpp"
 
 namespace smg::observability {
 
-/// A family whose series are found without a lock. The registry's own look-up takes one and copies
-/// all labels, too much for every request. Here found series stay in a hash table that only grows:
-/// readers follow atomic pointers; a writer, under the mutex, adds entries or publishes a larger
-/// table. Entries and outgrown tables live as long as the family, since a reader may be in them.
-template <class Metric>
-class SeriesFamily {
+/// What one thread has counted of one counter, or up and down of one gauge.
+class CountCell {
  public:
-  SeriesFamily(FamilyRegistry& registry, FamilyFacts facts)
-      : facts_(std::move(facts)), family_(register_family<Metric>(registry, facts_)) {
-    publish(kFirstCapacity);
-  }
+  explicit CountCell(const std::vector<double>& /*bounds*/) noexcept {}
 
-  /// The series with these label values, in the order of FamilyFacts::labels; made if it is new.
-  [[nodiscard]] Metric& at(std::initializer_list<std::string_view> values) {
-    assert(values.size() == facts_.labels.size());
-    const std::size_t hash = hash_of(values);
-    if (const Series* series = find(hash, values)) return *series->metric;
-    return add(hash, values);
+  void enter(double amount) noexcept { count_.add(amount); }
+
+  template <class Metric>
+  static void show(Metric& metric, const std::vector<const CountCell*>& cells) {
+    double total = 0;
+    for (const CountCell* cell : cells) total += cell->count_.value();
+    raise_to(metric, total);
   }
 
  private:
-  struct Series {
-    std::size_t hash;
-    std::vector<std::string> values;
-    Metric* metric;
-  };
+  OwnNumber<double> count_;
+};
 
-  /// Open addressing with linear probing; never more than half full, so that probing ends.
-  struct Table {
-    explicit Table(std::size_t capacity) : mask(capacity - 1), slots(capacity) {}
+/// What one thread has observed of one histogram.
+class HistogramCell {
+ public:
+  /// `bounds`: upper bounds of buckets, ascending; they have to live as long.
+  explicit HistogramCell(const std::vector<double>& bounds)
+      : bounds_(bounds), counts_(bounds.size() + 1) {}
 
-    void insert(const Series& series) {
-      std::size_t i = series.hash & mask;
-      while (slots[i].load(std::memory_order_relaxed) != nullptr) i = (i + 1) & mask;
-      slots[i].store(&series, std::memory_order_release);
-    }
-
-    std::size_t mask;
-    std::vector<std::atomic<const Series*>> slots;
-  };
-
-  static constexpr std::size_t kFirstCapacity = 16;  // a power of two, as all capacities
-
-  [[nodiscard]] static std::size_t hash_of(
-      std::initializer_list<std::string_view> values) noexcept {
-    std::size_t hash = 0;
-    for (const std::string_view value : values) {
-      hash = hash * 0x9E3779B97F4A7C15U + std::hash<std::string_view>{}(value);
-    }
-    return hash;
+  void enter(double value) noexcept {
+    std::size_t bucket = 0;  // counted without branches that would depend on the value
+    for (const double bound : bounds_) bucket += bound >= value ? 0 : 1;
+    counts_[bucket].add(1);
+    sum_.add(value);
   }
 
-  [[nodiscard]] const Series* find(std::size_t hash,
-                                   std::initializer_list<std::string_view> values) const noexcept {
-    const Table& table = *table_.load(std::memory_order_acquire);
-    for (std::size_t i = hash & table.mask;; i = (i + 1) & table.mask) {
-      const Series* series = table.slots[i].load(std::memory_order_acquire);
-      if (series == nullptr) return nullptr;
-      if (series->hash == hash &&
-          std::equal(values.begin(), values.end(), series->values.begin(), series->values.end())) {
-        return series;
-      }
+  static void show(prometheus::Histogram& metric, const std::vector<const HistogramCell*>& cells) {
+    std::vector<double> totals(cells.front()->counts_.size());
+    double sum = 0;
+    for (const HistogramCell* cell : cells) {
+      for (std::size_t i = 0; i < totals.size(); ++i) totals[i] += cell->counts_[i].value();
+      sum += cell->sum_.value();
     }
+    raise_to(metric, totals, sum);
   }
 
-  [[nodiscard]] Metric& add(std::size_t hash, std::initializer_list<std::string_view> values) {
-    const std::lock_guard lock(mutex_);
-    if (const Series* series = find(hash, values)) return *series->metric;
+ private:
+  const std::vector<double>& bounds_;
+  std::vector<OwnNumber<double>> counts_;
+  OwnNumber<double> sum_;
+};
+
+/// A family whose series are counted by each thread in memory of its own; an exposition adds up.
+/// The registry's own look-up takes a lock and copies all labels, too much for every request: it is
+/// asked when a thread meets a series for the first time. Thread-safe.
+template <class Metric>
+class SeriesFamily {
+  static constexpr bool kIsHistogram = std::is_same_v<Metric, prometheus::Histogram>;
+
+ public:
+  SeriesFamily(FamilyRegistry& registry, FamilyFacts facts)
+      : facts_(std::move(facts)), family_(register_family<Metric>(registry, facts_)) {
+    registry.before_collecting([this] { show(); });
+  }
+
+  /// Adds to a counter, or to a gauge, there below 0 too. The series is made if it is new.
+  [[gnu::always_inline]] void count(LabelValues values, double amount = 1)
+    requires(!kIsHistogram)
+  {
+    enter(values, amount);
+  }
+
+  /// Adds a value to a histogram.
+  [[gnu::always_inline]] void observe(LabelValues values, double value)
+    requires kIsHistogram
+  {
+    enter(values, value);
+  }
+
+  /// The series itself, made if it is new: for what is set, or read back, and seldom. It takes
+  /// locks and allocates. What is set here does not last if the series is counted, too.
+  [[nodiscard]] Metric& at(LabelValues values) {
+    assert(values.size() == facts_.labels.size());
     prometheus::Labels labels;
     auto name = facts_.labels.begin();
     for (const std::string_view value : values) labels.emplace(*name++, value);
-    series_.push_back(std::make_unique<Series>(
-        Series{hash, {values.begin(), values.end()}, &add_to_registry(labels)}));
-    Table& table = *tables_.back();
-    if (series_.size() * 2 > table.slots.size()) {
-      publish(table.slots.size() * 2);
-    } else {
-      table.insert(*series_.back());
-    }
-    return *series_.back()->metric;
-  }
-
-  [[nodiscard]] Metric& add_to_registry(const prometheus::Labels& labels) {
-    if constexpr (std::is_same_v<Metric, prometheus::Histogram>) {
+    if constexpr (kIsHistogram) {
       return family_.Add(labels, facts_.bounds);
     } else {
       return family_.Add(labels);
     }
   }
 
-  /// Replaces the table by one of `capacity` slots that holds all series.
-  void publish(std::size_t capacity) {
-    auto table = std::make_unique<Table>(capacity);
-    for (const auto& series : series_) table->insert(*series);
-    table_.store(table.get(), std::memory_order_release);
-    tables_.push_back(std::move(table));
+ private:
+  using Cell = std::conditional_t<kIsHistogram, HistogramCell, CountCell>;
+
+  /// Hashes and compares, so that values are found without making a key of them.
+  struct ByValues {
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the container's name
+
+    std::size_t operator()(const LabelKey& key) const noexcept { return key.hash(); }
+    std::size_t operator()(LabelValues values) const noexcept { return LabelKey::hash_of(values); }
+
+    bool operator()(const LabelKey& key, const LabelKey& other) const noexcept {
+      return key == other;
+    }
+    bool operator()(LabelValues values, const LabelKey& key) const noexcept {
+      return key.matches(values);
+    }
+  };
+
+  using Cells = std::unordered_map<LabelKey, Cell, ByValues, ByValues>;
+
+  /// The series that a thread has met.
+  struct Known {
+    Cells cells;
+    Cells::value_type* last = nullptr;  ///< mostly the next one too
+  };
+
+  /// Inlined where the number of values is known.
+  [[gnu::always_inline]] void enter(LabelValues values, double amount) {
+    const Known* known = known_.find();
+    if (known != nullptr && known->last != nullptr && known->last->first.matches(values)) {
+      known->last->second.enter(amount);
+    } else {
+      look_up_and_enter(values, amount);
+    }
+  }
+
+  [[gnu::noinline]] void look_up_and_enter(LabelValues values, double amount) {
+    known_.with_own([&](Known& known) {
+      const auto found = known.cells.find(values);
+      known.last = found != known.cells.end() ? &*found : &add(known, values);
+      known.last->second.enter(amount);
+    });
+  }
+
+  [[nodiscard]] Cells::value_type& add(Known& known, LabelValues values) {
+    auto& added = *known.cells.try_emplace(LabelKey(values), facts_.bounds).first;
+    const std::lock_guard lock(mutex_);
+    cells_[&at(values)].push_back(&added.second);
+    return added;
+  }
+
+  void show() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [metric, cells] : cells_) Cell::show(*metric, cells);
   }
 
   const FamilyFacts facts_;
   prometheus::Family<Metric>& family_;
-  std::atomic<const Table*> table_{nullptr};
+  PerThread<Known> known_;
   std::mutex mutex_;  // guards what follows
-  std::vector<std::unique_ptr<Series>> series_;
-  std::vector<std::unique_ptr<Table>> tables_;  // the last is the current one
+  std::map<Metric*, std::vector<const Cell*>> cells_;
 };
 
 }  // namespace smg::observability

@@ -30,11 +30,11 @@ struct RouterLabels {
 /// The gateway's metrics, one method for each event. Owned by the composition root, one for the
 /// process.
 ///
-/// Thread-safe. After the first sample of a series, an event takes no lock and allocates nothing,
-/// except that histograms hold a short lock of their own. A series is in the exposition from its
-/// first sample on. Series are kept for ever, so the caller bounds the values of labels: route
-/// templates for paths, the usual methods or `OTHER`, registered models, codes of the gateway
-/// itself.
+/// Thread-safe. Each thread counts in memory of its own, which an exposition adds up: after a
+/// thread's first sample of a series, an event takes no lock and allocates nothing. What is shown
+/// or set instead of counted takes short locks. A series is in the exposition from its first sample
+/// on. Series are kept for ever, so the caller bounds the values of labels: route templates for
+/// paths, the usual methods or `OTHER`, registered models, codes of the gateway itself.
 class Metrics {
  public:
   /// An elapsed time; every std::chrono duration converts.

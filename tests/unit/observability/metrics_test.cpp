@@ -1,3 +1,5 @@
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -325,6 +327,78 @@ TEST(Metrics, ThreadsLoseNoEventWhileOthersScrape) {
       found.at("smg_router_ttft_seconds_count{" + kBackend + R"(,endpoint="chat",model="m"})"),
       std::to_string(kThreads * kRounds));
   EXPECT_EQ(found.at("smg_http_connections_active"), "0");
+}
+
+void count_and_observe(Metrics& metrics, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    metrics.count_send_retry();
+    metrics.observe_http_duration("GET", "/x", i % 2 == 0 ? 250ms : 1s);
+  }
+}
+
+const std::string kDuration = "smg_http_request_duration_seconds";
+const std::string kPathLabels = R"(method="GET",path="/x")";
+const std::string kSendRetries = R"(smg_router_upstream_send_retries_total{router_type="http"})";
+
+TEST(Metrics, NothingCountedDecreasesBetweenScrapes) {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 20000;
+  const std::string never_less[] = {kSendRetries, kDuration + "_sum{" + kPathLabels + "}",
+                                    kDuration + "_count{" + kPathLabels + "}",
+                                    kDuration + "_bucket{" + kPathLabels + R"(,le="0.5"})"};
+  Metrics metrics(kBounds, "1");
+  count_and_observe(metrics, 2);  // so that all series are there
+  std::atomic<int> running{kThreads};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      count_and_observe(metrics, kRounds);
+      --running;
+    });
+  }
+  std::map<std::string, double> before;
+  const auto scrape = [&] {
+    const auto found = samples(metrics.exposition());
+    for (const auto& series : never_less) {
+      const double value = std::stod(found.at(series));
+      EXPECT_GE(value, before[series]) << series;
+      before[series] = value;
+    }
+  };
+  std::thread other([&] {
+    while (running > 0) static_cast<void>(metrics.exposition());
+  });
+  while (running > 0) scrape();
+  for (auto& thread : threads) thread.join();
+  other.join();
+  scrape();
+  constexpr double kEvents = kThreads * kRounds + 2;
+  EXPECT_EQ(before[never_less[0]], kEvents);
+  EXPECT_EQ(before[never_less[1]], kEvents / 2 * 1.25);
+  EXPECT_EQ(before[never_less[2]], kEvents);
+  EXPECT_EQ(before[never_less[3]], kEvents / 2);
+}
+
+TEST(Metrics, ThreadsThatEndedAreCountedHoweverMany) {
+  constexpr int kThreads = 300;  // more than have memory of their own
+  Metrics metrics(kBounds, "1");
+  std::barrier all_counted(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      count_and_observe(metrics, 2);
+      metrics.http_request_began();
+      all_counted.arrive_and_wait();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  // Requests that ended on another thread than they began on.
+  for (int i = 1; i < kThreads; ++i) metrics.http_request_ended();
+  const auto found = samples(metrics.exposition());
+  EXPECT_EQ(found.at(kSendRetries), std::to_string(2 * kThreads));
+  EXPECT_EQ(found.at(kDuration + "_count{" + kPathLabels + "}"), std::to_string(2 * kThreads));
+  EXPECT_EQ(found.at(kDuration + "_sum{" + kPathLabels + "}"), "375");
+  EXPECT_EQ(found.at("smg_http_connections_active"), "1");
 }
 
 TEST(Metrics, FleetGaugesAreThoseOfTheLastReadings) {
