@@ -47,6 +47,19 @@ void record_requests_of_models(benchmark::State& state) {
 }
 BENCHMARK(record_requests_of_models);
 
+/// What a request counts of its worker.
+void record_worker_request(benchmark::State& state) {
+  static const auto series = shared_metrics().open_worker_series("http://10.0.0.1:8000");
+  const CountAllocations count(state);
+  for (auto _ : state) {
+    series->request_began();
+    series->count_circuit_outcome(true);
+    series->set_consecutive_successes(1);
+    series->request_ended();
+  }
+}
+BENCHMARK(record_worker_request)->Threads(1)->Threads(2)->UseRealTime();
+
 /// One value for a histogram with the default buckets.
 void observe_latency(benchmark::State& state) {
   auto& metrics = shared_metrics();

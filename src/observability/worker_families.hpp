@@ -2,44 +2,71 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 
 #include "observability/family_registry.hpp"
+#include "observability/row_tally.hpp"
 #include <smg/observability/worker_series.hpp>
 
 namespace smg::observability {
 
+/// The gauges that a worker has from the start.
+enum class WorkerGauge : std::uint8_t {
+  RequestsActive,
+  Health,
+  Http2,
+  CircuitState,
+  ConsecutiveFailures,
+  ConsecutiveSuccesses,
+};
+
+inline constexpr std::size_t kWorkerGaugeCount = 6;
+
+/// What threads count of a worker's requests.
+enum class WorkerEvent : std::uint8_t {
+  Failure,  ///< an outcome, as is Success
+  Success,
+  Active,  ///< up and down
+};
+
+inline constexpr std::size_t kWorkerEventCount = 3;
+
 /// The series of one worker URL, shared by its handles.
 struct WorkerSlot {
-  std::string url;
-  std::uint32_t handles = 0;  ///< guarded by WorkerFamilies::mutex_
+  std::string url;  ///< constant
   /// The handle whose word counts for the gauges; null once it has gone before an older one.
   std::atomic<const WorkerSeries*> newest{nullptr};
-
-  prometheus::Gauge* requests_active = nullptr;
-  prometheus::Gauge* health = nullptr;
-  prometheus::Gauge* http2 = nullptr;
-  prometheus::Gauge* circuit_state = nullptr;
-  prometheus::Gauge* consecutive_failures = nullptr;
-  prometheus::Gauge* consecutive_successes = nullptr;
-
-  /// By protocol: idle, in use, and open.
-  using ConnectionGauges = std::array<prometheus::Gauge*, 3>;
-  std::array<ConnectionGauges, kUpstreamProtocolCount> connections{};  ///< guarded like `handles`
 
   // Counters are made at their first sample.
   using LazyCounter = std::atomic<prometheus::Counter*>;
   std::array<std::array<LazyCounter, kCircuitStateCount>, kCircuitStateCount> transitions{};
   std::array<LazyCounter, 2> outcomes{};  ///< failure, success
+
+  /// What the gauges are to show, but for RequestsActive, which is counted. Apart from what is read
+  /// for every request.
+  alignas(64) std::array<std::atomic<std::uint64_t>, kWorkerGaugeCount> values{};
+
+  // The rest is guarded by WorkerFamilies::mutex_.
+
+  std::array<prometheus::Gauge*, kWorkerGaugeCount> gauges{};
+  /// By protocol: idle, in use, and open.
+  using ConnectionGauges = std::array<prometheus::Gauge*, 3>;
+  std::array<ConnectionGauges, kUpstreamProtocolCount> connections{};
+
+  std::vector<std::size_t> rows;       ///< of the tally, one for each handle
+  std::array<std::int64_t, 2> gone{};  ///< outcomes that former handles counted
 };
 
 /// The families whose series come and go with workers.
@@ -47,32 +74,33 @@ class WorkerFamilies {
  public:
   explicit WorkerFamilies(std::shared_ptr<FamilyRegistry> registry);
 
-  /// The slot of `url`, for the lifetime of a handle: made by its first handle, ended by its last.
-  [[nodiscard]] WorkerSlot& open(std::string_view url);
-  void close(WorkerSlot& slot);
+  /// The slot of `url` for the lifetime of a handle, made by its first handle, ended by its last;
+  /// and the row that the handle counts in.
+  [[nodiscard]] std::pair<WorkerSlot*, std::size_t> open(std::string_view url);
+  void close(WorkerSlot& slot, std::size_t row);
 
-  [[nodiscard]] prometheus::Counter& transition(WorkerSlot& slot, CircuitState from,
-                                                CircuitState to);
-  [[nodiscard]] prometheus::Counter& outcome(WorkerSlot& slot, bool success);
+  /// Requests that began, or ended if negative.
+  void count_active(std::size_t row, std::int64_t requests) {
+    tally_.count(row, static_cast<std::size_t>(WorkerEvent::Active), requests);
+  }
+  void count_outcome(WorkerSlot& slot, std::size_t row, bool success);
+  void count_transition(WorkerSlot& slot, CircuitState from, CircuitState to);
 
   void set_connections(WorkerSlot& slot, UpstreamProtocol protocol, ConnectionCounts counts,
                        bool is_own);
 
  private:
-  void add_gauges(WorkerSlot& slot);
   void remove_series(const WorkerSlot& slot);
+  void show();
+  void show(const WorkerSlot& slot) const;
 
   std::shared_ptr<FamilyRegistry> registry_;  // keeps the families below alive
-  prometheus::Family<prometheus::Gauge>& requests_active_;
-  prometheus::Family<prometheus::Gauge>& health_;
-  prometheus::Family<prometheus::Gauge>& http2_;
-  prometheus::Family<prometheus::Gauge>& circuit_state_;
-  prometheus::Family<prometheus::Gauge>& consecutive_failures_;
-  prometheus::Family<prometheus::Gauge>& consecutive_successes_;
+  std::array<prometheus::Family<prometheus::Gauge>*, kWorkerGaugeCount> gauges_;
   prometheus::Family<prometheus::Gauge>& connections_;
   prometheus::Family<prometheus::Gauge>& connections_open_;
   prometheus::Family<prometheus::Counter>& transitions_;
   prometheus::Family<prometheus::Counter>& outcomes_;
+  RowTally<kWorkerEventCount> tally_;
   std::mutex
       mutex_;  // of slots_; also makes the end of a URL's series and their new start exclusive
   std::map<std::string, std::unique_ptr<WorkerSlot>, std::less<>> slots_;

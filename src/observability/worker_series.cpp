@@ -1,11 +1,13 @@
 #include "smg/observability/worker_series.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
-#include "observability/series_family.hpp"
+#include "observability/raise.hpp"
 #include "observability/worker_families.hpp"
 
 namespace smg::observability {
@@ -18,29 +20,38 @@ namespace {
 const std::vector<std::string> kByWorker{"worker"};
 const std::vector<std::string> kByProtocol{"worker", "protocol"};
 
+/// In the order of WorkerGauge.
+std::array<prometheus::Family<Gauge>*, kWorkerGaugeCount> register_gauges(
+    FamilyRegistry& registry) {
+  const std::array<FamilyFacts, kWorkerGaugeCount> facts{{
+      {"smg_worker_requests_active", "Requests in service at the worker.", kByWorker},
+      {"smg_worker_health", "1 if the worker is healthy, else 0.", kByWorker},
+      {"smg_worker_http2", "1 if HTTP/2 was chosen for the worker at registration, else 0.",
+       kByWorker},
+      {"smg_worker_cb_state",
+       "State of the worker's circuit breaker: 0 closed, 1 open, 2 half-open.", kByWorker},
+      {"smg_worker_cb_consecutive_failures", "Failures in a row that the circuit breaker has seen.",
+       kByWorker},
+      {"smg_worker_cb_consecutive_successes",
+       "Successes in a row that the circuit breaker has seen.", kByWorker},
+  }};
+  std::array<prometheus::Family<Gauge>*, kWorkerGaugeCount> families{};
+  std::ranges::transform(facts, families.begin(), [&](const FamilyFacts& gauge) {
+    return &register_family<Gauge>(registry, gauge);
+  });
+  return families;
+}
+
+/// Outcomes are numbered like the first two events.
+constexpr std::size_t index_of(bool success) noexcept {
+  return static_cast<std::size_t>(success ? WorkerEvent::Success : WorkerEvent::Failure);
+}
+
 }  // namespace
 
 WorkerFamilies::WorkerFamilies(std::shared_ptr<FamilyRegistry> registry)
     : registry_(std::move(registry)),
-      requests_active_(register_family<Gauge>(
-          *registry_,
-          {"smg_worker_requests_active", "Requests in service at the worker.", kByWorker})),
-      health_(register_family<Gauge>(
-          *registry_, {"smg_worker_health", "1 if the worker is healthy, else 0.", kByWorker})),
-      http2_(register_family<Gauge>(
-          *registry_,
-          {"smg_worker_http2", "1 if HTTP/2 was chosen for the worker at registration, else 0.",
-           kByWorker})),
-      circuit_state_(register_family<Gauge>(
-          *registry_,
-          {"smg_worker_cb_state",
-           "State of the worker's circuit breaker: 0 closed, 1 open, 2 half-open.", kByWorker})),
-      consecutive_failures_(register_family<Gauge>(
-          *registry_, {"smg_worker_cb_consecutive_failures",
-                       "Failures in a row that the circuit breaker has seen.", kByWorker})),
-      consecutive_successes_(register_family<Gauge>(
-          *registry_, {"smg_worker_cb_consecutive_successes",
-                       "Successes in a row that the circuit breaker has seen.", kByWorker})),
+      gauges_(register_gauges(*registry_)),
       connections_(register_family<Gauge>(
           *registry_, {"smg_upstream_connections",
                        "Open connections to the worker by HTTP version, idle and in use.",
@@ -54,45 +65,63 @@ WorkerFamilies::WorkerFamilies(std::shared_ptr<FamilyRegistry> registry)
                                                          {"worker", "from", "to"}})),
       outcomes_(register_family<Counter>(*registry_, {"smg_worker_cb_outcomes_total",
                                                       "Outcomes recorded by the circuit breaker.",
-                                                      {"worker", "outcome"}})) {}
+                                                      {"worker", "outcome"}})) {
+  registry_->before_collecting([this] { show(); });
+}
 
-WorkerSlot& WorkerFamilies::open(std::string_view url) {
+std::pair<WorkerSlot*, std::size_t> WorkerFamilies::open(std::string_view url) {
   const std::lock_guard lock(mutex_);
   auto found = slots_.find(url);
   if (found == slots_.end()) {
     auto slot = std::make_unique<WorkerSlot>();
     slot->url = url;
-    add_gauges(*slot);
+    for (std::size_t i = 0; i < kWorkerGaugeCount; ++i) {
+      slot->gauges[i] = &gauges_[i]->Add({{"worker", slot->url}});
+    }
     found = slots_.emplace(slot->url, std::move(slot)).first;
   }
-  ++found->second->handles;
-  return *found->second;
+  WorkerSlot& slot = *found->second;
+  slot.rows.push_back(tally_.open());
+  return {&slot, slot.rows.back()};
 }
 
-void WorkerFamilies::close(WorkerSlot& slot) {
+void WorkerFamilies::close(WorkerSlot& slot, std::size_t row) {
   const std::lock_guard lock(mutex_);
-  if (--slot.handles > 0) return;
+  const auto totals = tally_.totals(row);
+  for (std::size_t i = 0; i < slot.gone.size(); ++i) slot.gone[i] += totals[i];
+  std::erase(slot.rows, row);
+  tally_.close(row);
+  if (!slot.rows.empty()) return;
   remove_series(slot);
   slots_.erase(slots_.find(slot.url));
 }
 
-void WorkerFamilies::add_gauges(WorkerSlot& slot) {
-  const prometheus::Labels labels{{"worker", slot.url}};
-  slot.requests_active = &requests_active_.Add(labels);
-  slot.health = &health_.Add(labels);
-  slot.http2 = &http2_.Add(labels);
-  slot.circuit_state = &circuit_state_.Add(labels);
-  slot.consecutive_failures = &consecutive_failures_.Add(labels);
-  slot.consecutive_successes = &consecutive_successes_.Add(labels);
+void WorkerFamilies::show() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [url, slot] : slots_) show(*slot);
+}
+
+void WorkerFamilies::show(const WorkerSlot& slot) const {
+  auto outcomes = slot.gone;
+  std::int64_t active = 0;
+  for (const std::size_t row : slot.rows) {
+    const auto totals = tally_.totals(row);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] += totals[i];
+    active += totals[static_cast<std::size_t>(WorkerEvent::Active)];
+  }
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    Counter* counter = slot.outcomes[i].load(std::memory_order_acquire);
+    if (counter != nullptr) raise_to(*counter, static_cast<double>(outcomes[i]));
+  }
+  for (std::size_t i = 0; i < kWorkerGaugeCount; ++i) {
+    slot.gauges[i]->Set(static_cast<double>(slot.values[i].load(std::memory_order_relaxed)));
+  }
+  raise_to(*slot.gauges[static_cast<std::size_t>(WorkerGauge::RequestsActive)],
+           static_cast<double>(active));
 }
 
 void WorkerFamilies::remove_series(const WorkerSlot& slot) {
-  requests_active_.Remove(slot.requests_active);
-  health_.Remove(slot.health);
-  http2_.Remove(slot.http2);
-  circuit_state_.Remove(slot.circuit_state);
-  consecutive_failures_.Remove(slot.consecutive_failures);
-  consecutive_successes_.Remove(slot.consecutive_successes);
+  for (std::size_t i = 0; i < kWorkerGaugeCount; ++i) gauges_[i]->Remove(slot.gauges[i]);
   for (const auto& [idle, in_use, open] : slot.connections) {
     if (idle == nullptr) continue;
     connections_.Remove(idle);
@@ -128,36 +157,40 @@ void WorkerFamilies::set_connections(WorkerSlot& slot, UpstreamProtocol protocol
   gauges[2]->Set(static_cast<double>(counts.idle + counts.in_use));
 }
 
-Counter& WorkerFamilies::transition(WorkerSlot& slot, CircuitState from, CircuitState to) {
+void WorkerFamilies::count_transition(WorkerSlot& slot, CircuitState from, CircuitState to) {
   auto& counter = slot.transitions[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-  if (Counter* made = counter.load(std::memory_order_acquire)) return *made;
-  // Two threads may come here at once: the family gives both the same counter.
-  Counter& made = transitions_.Add({{"worker", slot.url},
-                                    {"from", std::string(name_of(from))},
-                                    {"to", std::string(name_of(to))}});
-  counter.store(&made, std::memory_order_release);
-  return made;
+  Counter* made = counter.load(std::memory_order_acquire);
+  if (made == nullptr) {
+    // Two threads may come here at once: the family gives both the same counter.
+    made = &transitions_.Add({{"worker", slot.url},
+                              {"from", std::string(name_of(from))},
+                              {"to", std::string(name_of(to))}});
+    counter.store(made, std::memory_order_release);
+  }
+  made->Increment();
 }
 
-Counter& WorkerFamilies::outcome(WorkerSlot& slot, bool success) {
-  auto& counter = slot.outcomes[success ? 1 : 0];
-  if (Counter* made = counter.load(std::memory_order_acquire)) return *made;
-  Counter& made =
-      outcomes_.Add({{"worker", slot.url}, {"outcome", success ? "success" : "failure"}});
-  counter.store(&made, std::memory_order_release);
-  return made;
+void WorkerFamilies::count_outcome(WorkerSlot& slot, std::size_t row, bool success) {
+  auto& counter = slot.outcomes[index_of(success)];
+  if (counter.load(std::memory_order_relaxed) == nullptr) {
+    // Here too.
+    Counter& made =
+        outcomes_.Add({{"worker", slot.url}, {"outcome", success ? "success" : "failure"}});
+    counter.store(&made, std::memory_order_release);
+  }
+  tally_.count(row, index_of(success));
 }
 
 WorkerSeries::WorkerSeries(std::shared_ptr<WorkerFamilies> families, std::string_view url)
-    : families_(std::move(families)), slot_(&families_->open(url)) {
+    : families_(std::move(families)) {
+  std::tie(slot_, row_) = families_->open(url);
   slot_->newest.store(this);
 }
 
 WorkerSeries::~WorkerSeries() {
-  slot_->requests_active->Decrement(static_cast<double>(active_.load()));
   const WorkerSeries* self = this;
   slot_->newest.compare_exchange_strong(self, nullptr);
-  families_->close(*slot_);
+  families_->close(*slot_, row_);
 }
 
 bool WorkerSeries::speaks_for_worker() const noexcept {
@@ -165,22 +198,25 @@ bool WorkerSeries::speaks_for_worker() const noexcept {
   return newest == this || newest == nullptr;
 }
 
+void WorkerSeries::set(WorkerGauge gauge, std::uint64_t value) noexcept {
+  if (!speaks_for_worker()) return;
+  slot_->values[static_cast<std::size_t>(gauge)].store(value, std::memory_order_relaxed);
+}
+
 void WorkerSeries::request_began() noexcept {
-  active_.fetch_add(1, std::memory_order_relaxed);
-  slot_->requests_active->Increment();
+  families_->count_active(row_, 1);
 }
 
 void WorkerSeries::request_ended() noexcept {
-  active_.fetch_sub(1, std::memory_order_relaxed);
-  slot_->requests_active->Decrement();
+  families_->count_active(row_, -1);
 }
 
 void WorkerSeries::set_health(bool healthy) noexcept {
-  if (speaks_for_worker()) slot_->health->Set(healthy ? 1 : 0);
+  set(WorkerGauge::Health, healthy ? 1 : 0);
 }
 
 void WorkerSeries::set_http2(bool http2) noexcept {
-  if (speaks_for_worker()) slot_->http2->Set(http2 ? 1 : 0);
+  set(WorkerGauge::Http2, http2 ? 1 : 0);
 }
 
 void WorkerSeries::set_connections(UpstreamProtocol protocol, ConnectionCounts counts,
@@ -189,23 +225,23 @@ void WorkerSeries::set_connections(UpstreamProtocol protocol, ConnectionCounts c
 }
 
 void WorkerSeries::set_circuit_state(CircuitState state) noexcept {
-  if (speaks_for_worker()) slot_->circuit_state->Set(static_cast<double>(state));
+  set(WorkerGauge::CircuitState, static_cast<std::uint64_t>(state));
 }
 
 void WorkerSeries::set_consecutive_failures(std::uint64_t failures) noexcept {
-  if (speaks_for_worker()) slot_->consecutive_failures->Set(static_cast<double>(failures));
+  set(WorkerGauge::ConsecutiveFailures, failures);
 }
 
 void WorkerSeries::set_consecutive_successes(std::uint64_t successes) noexcept {
-  if (speaks_for_worker()) slot_->consecutive_successes->Set(static_cast<double>(successes));
+  set(WorkerGauge::ConsecutiveSuccesses, successes);
 }
 
 void WorkerSeries::count_circuit_transition(CircuitState from, CircuitState to) {
-  families_->transition(*slot_, from, to).Increment();
+  families_->count_transition(*slot_, from, to);
 }
 
 void WorkerSeries::count_circuit_outcome(bool success) {
-  families_->outcome(*slot_, success).Increment();
+  families_->count_outcome(*slot_, row_, success);
 }
 
 }  // namespace smg::observability

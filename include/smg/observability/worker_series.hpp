@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +31,7 @@ struct ConnectionCounts {
 
 class WorkerFamilies;
 struct WorkerSlot;
+enum class WorkerGauge : std::uint8_t;
 
 /// The series that carry one worker's URL. They are in the exposition, gauges from 0 on, for as
 /// long as a handle of that URL lives, and leave with the last one (ruling 29).
@@ -39,7 +39,8 @@ struct WorkerSlot;
 /// Handles of one URL may overlap, when a worker is registered again while its former self drains.
 /// Counters and active requests then add up; the other gauges show what the newest handle says.
 ///
-/// Thread-safe; nothing here locks or allocates, but for the first sample of a counter.
+/// Thread-safe. What is counted locks and allocates only when a thread comes first, or a counter
+/// has its first sample.
 class WorkerSeries {
  public:
   /// For Metrics::open_worker_series.
@@ -68,10 +69,11 @@ class WorkerSeries {
 
  private:
   [[nodiscard]] bool speaks_for_worker() const noexcept;
+  void set(WorkerGauge gauge, std::uint64_t value) noexcept;
 
   std::shared_ptr<WorkerFamilies> families_;
-  WorkerSlot* slot_;                     ///< shared by the handles of one URL
-  std::atomic<std::int64_t> active_{0};  ///< this handle's share of the gauge
+  WorkerSlot* slot_;  ///< shared by the handles of one URL
+  std::size_t row_;   ///< what this handle counts in
 };
 
 }  // namespace smg::observability

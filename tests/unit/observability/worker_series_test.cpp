@@ -127,6 +127,38 @@ TEST_F(WorkerSeriesTest, OverlappingHandlesShareTheSeries) {
   EXPECT_FALSE(mentions(kUrl));
 }
 
+TEST_F(WorkerSeriesTest, OutcomesOfAHandleStayAsLongAsTheUrlDoes) {
+  const std::string url(kUrl);
+  const auto successes = [&](int value) {
+    return R"(smg_worker_cb_outcomes_total{outcome="success",worker=")" + url + "\"} " +
+           std::to_string(value);
+  };
+  auto former = metrics.open_worker_series(kUrl);
+  former->count_circuit_outcome(true);
+  former->count_circuit_outcome(true);
+  auto current = metrics.open_worker_series(kUrl);
+  former.reset();
+  EXPECT_TRUE(shows(successes(2)));
+  auto next = metrics.open_worker_series(kUrl);  // counts where the former handle did
+  next->count_circuit_outcome(true);
+  current->count_circuit_outcome(true);
+  EXPECT_TRUE(shows(successes(4)));
+
+  next.reset();
+  current.reset();
+  const auto again = metrics.open_worker_series(kUrl);
+  EXPECT_FALSE(mentions("smg_worker_cb_outcomes_total"));
+  again->count_circuit_outcome(true);
+  EXPECT_TRUE(shows(successes(1)));
+}
+
+TEST_F(WorkerSeriesTest, RequestsMayEndOnAnotherThread) {
+  const auto series = metrics.open_worker_series(kUrl);
+  for (int i = 0; i < 3; ++i) series->request_began();
+  std::thread([&] { series->request_ended(); }).join();
+  EXPECT_TRUE(shows(gauge("requests_active", 2)));
+}
+
 TEST_F(WorkerSeriesTest, OlderHandleSpeaksAgainWhenTheNewerHasGone) {
   const auto former = metrics.open_worker_series(kUrl);
   metrics.open_worker_series(kUrl).reset();
