@@ -6,7 +6,6 @@
 #include <boost/asio/post.hpp>
 
 #include <smg/net/io_thread.hpp>
-#include <smg/net/thread.hpp>
 #include <smg/observability/log.hpp>
 
 namespace smg::net {
@@ -76,10 +75,11 @@ void IoThread::turn() {
   int handlers = 0;
   while (handlers < kHandlersPerTurn && context_.poll_one() > 0) ++handlers;
   const bool more = handlers == kHandlersPerTurn;
-  poller_.poll(more ? std::chrono::milliseconds(0) : until_next_deadline());
-  if (!deadlines_.empty() && deadlines_.earliest() + kDeadlineGrid <= deadlines_.now()) {
-    deadlines_.advance(deadlines_.now());
-  }
+  const std::size_t events =
+      poller_.poll(more ? std::chrono::milliseconds(0) : until_next_deadline());
+  const TimePoint now = deadlines_.now();
+  wake_policy_.wait_for_turn(wake_rate_.turned(events, now));
+  if (!deadlines_.empty() && deadlines_.earliest() + kDeadlineGrid <= now) deadlines_.advance(now);
 }
 
 std::chrono::milliseconds IoThread::until_next_deadline() const {

@@ -57,7 +57,7 @@ void Poller::defer(Watched& watched) {
   deferred_.push_back(&watched);
 }
 
-void Poller::poll(std::chrono::milliseconds timeout) {
+std::size_t Poller::poll(std::chrono::milliseconds timeout) {
   // What an exception left over comes first.
   if (next_ == end_ && due_.empty()) {
     if (!deferred_.empty()) timeout = {};
@@ -67,8 +67,10 @@ void Poller::poll(std::chrono::milliseconds timeout) {
     end_ = count > 0 ? static_cast<std::size_t>(count) : 0;
     due_.swap(deferred_);
   }
+  const std::size_t events = end_ - next_;
   tell_batch();
   tell_deferred();
+  return events;
 }
 
 int Poller::wait(std::chrono::milliseconds timeout) noexcept {

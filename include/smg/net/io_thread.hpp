@@ -15,6 +15,8 @@
 #include <smg/net/poller.hpp>
 #include <smg/net/resolver.hpp>
 #include <smg/net/task_group.hpp>
+#include <smg/net/thread.hpp>
+#include <smg/net/wake_rate.hpp>
 
 namespace smg::net {
 
@@ -67,6 +69,8 @@ class IoThread {
   asio::executor_work_guard<Executor> work_;  ///< without work a context stops
   Poller poller_;
   DeadlineQueue deadlines_;
+  WakeRate wake_rate_;
+  WakePolicy wake_policy_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<char[]> scratch_;
   TaskGroup tasks_;

@@ -51,8 +51,9 @@ class Poller {
   void defer(Watched& watched);
 
   /// Waits up to `timeout` (negative: for ever) and tells whom it concerns. What they throw passes
-  /// through; the rest of the turn is made up for by the next one.
-  void poll(std::chrono::milliseconds timeout);
+  /// through; the rest of the turn is made up for by the next one. Returns how many events there
+  /// were.
+  std::size_t poll(std::chrono::milliseconds timeout);
 
   /// Of what was just handled, more comes at once: the next `poll` may let it gather for some
   /// hundred microseconds (`WakeModeration`).
