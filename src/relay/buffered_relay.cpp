@@ -190,21 +190,20 @@ void prepare(BufferedRequest& request, const Target& target) {
 net::Task<Result<>> run_buffered(Services services, RequestContext& context,
                                  const FleetView& fleet) {
   BufferedRequest request(services, context);
-  // One result for all: what lies in this frame, an allocator's fast path has to have room for.
   BodyCollector collector(services, context, request.body);
-  const auto collected = collector.try_collect();
-  auto done = collected ? *collected : co_await collector.collect();
-  if (!done) co_return done;
+  auto done = collector.try_collect();
+  if (!done) done = co_await collector.collect();
+  if (!*done) co_return *done;
   const auto target = read_body(request, fleet);
   if (!target) co_return target.error();
   prepare(request, *target);
   if (target->pairs != nullptr) {
     done = co_await run_pairs(request, *target->pairs);
-    co_return done;
+    co_return *done;
   }
   BufferedRelay relay(request, *target->pool);
   done = co_await relay.run();
-  co_return done;
+  co_return *done;
 }
 
 }  // namespace smg::relay

@@ -98,7 +98,8 @@ net::Task<Result<>> relay_stream(const Services& services, Attempt& attempt,
   attempt.about_to_complete();
   client.write_body({}, true);
   // The worker's part is over, but its load counts until the client has everything.
-  const bool drained = client.drained() || co_await client.wait_until_drained();
+  bool drained = client.drained();
+  if (!drained) drained = co_await client.wait_until_drained();
   if (!drained) co_return fail(ErrorCode::ClientGone);
   co_return Result<>();
 }
