@@ -119,16 +119,16 @@ void H1ServerConnection::recognise() noexcept {
 /// Reads further bytes of a head; Complete: there are some. The first byte of a head starts its
 /// clock (ruling 14).
 H1ServerConnection::NextHead H1ServerConnection::fill_input() {
-  // Empty lines neither begin a head nor prolong the wait for one.
-  if (head_begun_ != timing_head_ || !timeout_.armed()) {
-    timing_head_ = head_begun_;
-    timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
-  }
   if (draining_ || gone_) return NextHead::None;
   if (timed_out_) {
     if (input_.empty()) return NextHead::None;
     refuse({ErrorCode::BadRequest, "Timed out waiting for the request head", 408});
     return NextHead::Refused;
+  }
+  // Empty lines neither begin a head nor prolong the wait for one.
+  if (head_begun_ != timing_head_ || !timeout_.armed()) {
+    timing_head_ = head_begun_;
+    timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
   }
   const auto scratch = thread_.scratch();
   const IoResult got = stream_->read(scratch.first(kHeadReadBytes));
