@@ -292,6 +292,40 @@ TEST_F(StreamTest, AQuietStreamIsNotAnnounced) {
   EXPECT_FALSE(test::call_on(loop(), announced));
 }
 
+/// Told of the first of two sockets, and asks after the second meanwhile.
+struct Inquirer final : StreamObserver {
+  void on_readable() override { was_quiet.set_value(other->was_quiet()); }
+  void on_writable() override {}
+  ByteStream* other = nullptr;
+  std::promise<bool> was_quiet;
+};
+
+TEST_F(StreamTest, WhatIsStillToBeToldOfATurnIsKnown) {
+  RawSocket second_peer = RawSocket::connect_to(listener.port());
+  Inquirer inquirer;
+  StreamPtr second = test::call_on(loop(), [&] {
+    auto adopted = adopt_tcp(loop(), listener.accept().release());
+    inquirer.other = adopted.get();
+    stream->observe(&inquirer);
+    return adopted;
+  });
+  std::string none(10, '\0');
+  ASSERT_EQ(read(none).status, Status::WouldBlock);
+  const bool before = test::call_on(loop(), [&] {
+    std::string bytes(10, '\0');
+    EXPECT_EQ(second->read(bytes).status, Status::WouldBlock);
+    stream->await_readable();
+    const bool quiet = second->was_quiet();
+    // Both in the loop's next look, in this order.
+    peer.send("x");
+    second_peer.send("x");
+    return quiet;
+  });
+  EXPECT_TRUE(before);
+  EXPECT_FALSE(inquirer.was_quiet.get_future().get());
+  destroy(second);
+}
+
 TEST_F(StreamTest, FailsWhenThePeerResets) {
   peer.reset();
   await_readable();
