@@ -24,8 +24,9 @@ TimePoint coarse_now() noexcept {
   return TimePoint(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
-/// Deadlines are kept this late, so that a burst of them costs few wake-ups: a tick at least, since
-/// that is how far the clock they are set by may lag behind.
+/// Deadlines are kept this late, each of them: a tick at least, since that is how far the clock
+/// they are set by may lag behind. That this clock goes in steps is what makes a burst of them cost
+/// few wake-ups.
 Duration deadline_grid() noexcept {
   timespec tick{};
   ::clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
@@ -79,7 +80,7 @@ void IoThread::turn() {
       poller_.poll(more ? std::chrono::milliseconds(0) : until_next_deadline());
   const TimePoint now = deadlines_.now();
   wake_policy_.wait_for_turn(wake_rate_.turned(events, now));
-  if (!deadlines_.empty() && deadlines_.earliest() + kDeadlineGrid <= now) deadlines_.advance(now);
+  deadlines_.advance(now - kDeadlineGrid);
 }
 
 std::chrono::milliseconds IoThread::until_next_deadline() const {

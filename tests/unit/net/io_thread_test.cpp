@@ -51,6 +51,40 @@ TEST(IoThread, ItsTimerFiresArmedDeadlines) {
   test::call_on(loops[0], [&] { deadline.reset(); });
 }
 
+TEST(IoThread, NoDeadlineFiresEarlyInTheCompanyOfOthers) {
+  test::Loops loops;
+  struct Timed {
+    Timed(IoThread& thread, Duration length, std::promise<void>& done)
+        : after(length), deadline(thread.deadlines(), [this, &done] {
+            if (Clock::now() - armed < after) ++early;
+            if (++rounds == 10) return done.set_value();
+            arm();
+          }) {}
+    void arm() {
+      armed = Clock::now();
+      deadline.arm(after);
+    }
+
+    const Duration after;
+    Deadline deadline;
+    TimePoint armed{};
+    int rounds = 0;
+    int early = 0;
+  };
+  std::vector<std::promise<void>> done(20);
+  std::vector<std::unique_ptr<Timed>> all;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    const auto after = std::chrono::microseconds(5000 + 700 * i);
+    all.push_back(std::make_unique<Timed>(loops[0], after, done[i]));
+  }
+  for (const auto& timed : all) test::call_on(loops[0], [&] { timed->arm(); });
+  for (auto& promise : done) promise.get_future().get();
+  test::call_on(loops[0], [&] {
+    for (const auto& timed : all) EXPECT_EQ(timed->early, 0) << timed->after.count() << " ns";
+    all.clear();
+  });
+}
+
 Task<> end_later(IoThread& thread, bool& ended) {
   Gate gate(thread.executor());
   co_await sleep_or_wake(thread, gate, std::chrono::milliseconds(1));
