@@ -49,7 +49,9 @@ void Poller::forget(const Watched& watched) noexcept {
 }
 
 bool Poller::has_news_of(const Watched& watched) const noexcept {
-  return std::any_of(batch_.begin() + next_, batch_.begin() + end_,
+  // A full batch may have left some out.
+  return end_ == kBatch ||
+         std::any_of(batch_.begin() + next_, batch_.begin() + end_,
                      [&](const epoll_event& event) { return event.data.ptr == &watched; });
 }
 

@@ -44,7 +44,7 @@ class Poller {
   /// Forgets one that is closed now: the kernel takes it out by itself.
   void forget(const Watched& watched) noexcept;
 
-  /// Whether events of this turn are still to be told.
+  /// Whether events of this turn are, or may be, still to be told.
   [[nodiscard]] bool has_news_of(const Watched& watched) const noexcept;
 
   /// Calls `watched.on_events(0)` in the next turn.

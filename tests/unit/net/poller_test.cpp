@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -53,6 +55,31 @@ TEST(Poller, TellsEachEdgeOnce) {
     EXPECT_EQ(signal.seen.size(), edges);
   }
   EXPECT_EQ(signal.seen.back(), static_cast<std::uint32_t>(EPOLLIN));
+}
+
+TEST(Poller, MayHaveNewsOfWhomAFullBatchLeftOut) {
+  Poller poller;
+  std::vector<std::unique_ptr<Signal>> signals;
+  for (int i = 0; i < 200; ++i) {  // more than are told in a turn
+    signals.push_back(std::make_unique<Signal>(poller));
+    signals.back()->raise();
+  }
+  const auto untold = [](const auto& signal) { return signal->seen.empty(); };
+  bool knows = true;
+  for (const auto& signal : signals) {
+    signal->then = [&] {
+      knows = knows && std::all_of(signals.begin(), signals.end(), [&](const auto& other) {
+                return !untold(other) || poller.has_news_of(*other);
+              });
+    };
+  }
+  poller.poll(kNow);
+  EXPECT_TRUE(knows);
+  EXPECT_GT(std::count_if(signals.begin(), signals.end(), untold), 0) << "all were told at once";
+  poller.poll(kNow);
+  EXPECT_EQ(std::count_if(signals.begin(), signals.end(), untold), 0);
+  poller.poll(kNow);
+  EXPECT_FALSE(poller.has_news_of(*signals.front()));
 }
 
 TEST(Poller, MissesNothingWhileEventsGather) {
