@@ -86,7 +86,7 @@ struct RequestLifecycle::Request {
   bool streamed = false;
   AdmissionPermit permit{};
   observability::RequestTracePtr trace{};          ///< null: the request is not traced
-  const relay::RequestContext* relayed = nullptr;  ///< while a relay has it
+  const relay::RequestContext* relayed = nullptr;  ///< only within run_inference
   bool success_observed = false;
 
   /// The last bytes are about to go: whoever has them finds the request ended.

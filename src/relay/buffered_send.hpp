@@ -28,7 +28,8 @@ class BufferedSend {
       : services_(services), attempt_(attempt), observer_(observer) {}
 
   /// The pieces stay in place until all is sent, or until `finish`. Called once. Errors: as of
-  /// Attempt::open and read_head. Also when it ends with an exception, `finish` follows.
+  /// Attempt::open and UpstreamExchange::read_head. Also when it ends with an exception, `finish`
+  /// follows.
   [[nodiscard]] net::Task<Result<const http::ResponseHead*>> run(
       std::span<const std::string_view> pieces, std::uint64_t size);
 
