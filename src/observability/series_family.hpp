@@ -156,15 +156,19 @@ class SeriesFamily {
   }
 
   [[nodiscard]] Cells::value_type& add(Known& known, LabelValues values) {
-    auto& added = *known.cells.try_emplace(LabelKey(values), facts_.bounds).first;
     const std::lock_guard lock(mutex_);
-    cells_[&at(values)].push_back(&added.second);
+    auto& cells = cells_[&at(values)];
+    cells.reserve(cells.size() + 1);  // memory that lacks must not leave a cell that nobody adds up
+    auto& added = *known.cells.try_emplace(LabelKey(values), facts_.bounds).first;
+    cells.push_back(&added.second);
     return added;
   }
 
   void show() {
     const std::lock_guard lock(mutex_);
-    for (const auto& [metric, cells] : cells_) Cell::show(*metric, cells);
+    for (const auto& [metric, cells] : cells_) {
+      if (!cells.empty()) Cell::show(*metric, cells);
+    }
   }
 
   const FamilyFacts facts_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,9 +80,11 @@ class WorkerFamilies {
   [[nodiscard]] std::pair<WorkerSlot*, std::size_t> open(std::string_view url);
   void close(WorkerSlot& slot, std::size_t row);
 
-  /// Requests that began, or ended if negative.
-  void count_active(std::size_t row, std::int64_t requests) {
+  /// Requests that began, or ended if negative. A thread's first count takes memory: where there is
+  /// none, the gauge may be off rather than the process gone.
+  void count_active(std::size_t row, std::int64_t requests) noexcept try {
     tally_.count(row, static_cast<std::size_t>(WorkerEvent::Active), requests);
+  } catch (const std::bad_alloc&) {
   }
   void count_outcome(WorkerSlot& slot, std::size_t row, bool success);
   void count_transition(WorkerSlot& slot, CircuitState from, CircuitState to);
