@@ -84,7 +84,7 @@ class WorkerFamilies {
   /// none, the gauge may be off rather than the process gone.
   void count_active(std::size_t row, std::int64_t requests) noexcept try {
     tally_.count(row, static_cast<std::size_t>(WorkerEvent::Active), requests);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
   }
   void count_outcome(WorkerSlot& slot, std::size_t row, bool success);
   void count_transition(WorkerSlot& slot, CircuitState from, CircuitState to);
