@@ -13,6 +13,8 @@ using net::IoResult;
 
 /// Pipelined bytes kept while a request runs; more stay with the kernel.
 constexpr std::size_t kMaxPipelined = 64 * 1024;
+/// Reads of heads before others get their turn: a client may send faster than it is served.
+constexpr int kReadsInTurn = 2;
 /// How long and how far a connection is drained before it is closed over unread bytes (RFC
 /// 9112 9.6).
 constexpr std::chrono::seconds kLinger{2};
@@ -62,6 +64,7 @@ net::Task<> H1ServerConnection::serve(RequestHandler& handler) {
     NextHead next = try_read_head();
     while (next == NextHead::Pending) {
       co_await read_gate_.wait();
+      reads_in_turn_ = 0;
       next = try_read_head();
     }
     if (next == NextHead::Refused) co_await close_in_stages();
@@ -129,6 +132,10 @@ H1ServerConnection::NextHead H1ServerConnection::fill_input() {
   if (head_begun_ != timing_head_ || !timeout_.armed()) {
     timing_head_ = head_begun_;
     timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
+  }
+  if (++reads_in_turn_ > kReadsInTurn) {
+    stream_->await_readable();
+    return NextHead::Pending;
   }
   const auto scratch = thread_.scratch();
   const IoResult got = stream_->read(scratch.first(kHeadReadBytes));

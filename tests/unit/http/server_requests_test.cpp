@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <future>
 #include <random>
 #include <string>
 #include <string_view>
@@ -42,6 +44,29 @@ TEST_F(ServerRequestTest, PipelinedRequestsAreAnsweredInOrder) {
     EXPECT_EQ(read_response(client).body, "/p|a" + std::to_string(10 + i));
     EXPECT_EQ(read_response(client).body, "/p|hi");
   }
+}
+
+TEST_F(ServerRequestTest, APipeliningClientLeavesOthersTheirTurn) {
+  std::vector<std::string> order;
+  handler.script = [&order](ClientExchange& client) -> net::Task<> {
+    order.emplace_back(client.head().path);
+    answer(client, 200, "");
+    co_return;
+  };
+  auto many = connect();
+  auto one = connect();
+  std::string all;
+  for (int i = 0; i < 60; ++i) all += get("/many", "X: " + std::string(960, 'x') + "\r\n");
+  // Both are there when the loop looks.
+  std::promise<void> go;
+  loop().post([&go] { go.get_future().wait(); });
+  many.send(all);
+  one.send(get("/one"));
+  go.set_value();
+  EXPECT_EQ(read_response(one).status, 200);
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(read_response(many).status, 200);
+  ASSERT_EQ(order.size(), 61U);
+  EXPECT_LT(std::find(order.begin(), order.end(), "/one") - order.begin(), 60);
 }
 
 TEST_F(ServerRequestTest, ConnectionCloseIsHonouredAndAnnounced) {
