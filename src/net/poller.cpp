@@ -77,8 +77,10 @@ std::size_t Poller::poll(std::chrono::milliseconds timeout) {
 
 int Poller::wait(std::chrono::milliseconds timeout) noexcept {
   ++looks_;
-  return ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
-                      static_cast<int>(timeout.count()));
+  const int count = ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
+                                 static_cast<int>(timeout.count()));
+  looked_at_ = Clock::now();
+  return count;
 }
 
 int Poller::moderated_wait(std::chrono::milliseconds timeout) noexcept {
@@ -89,7 +91,7 @@ int Poller::moderated_wait(std::chrono::milliseconds timeout) noexcept {
     since = Clock::now();
   }
   const int count = wait(timeout);
-  moderation_.woken(since, Clock::now());
+  moderation_.woken(since, looked_at_);
   return count;
 }
 

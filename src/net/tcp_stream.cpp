@@ -119,7 +119,8 @@ class TcpStream final : public ByteStream, private Watched {
   }
 
   bool was_quiet() noexcept override {
-    return (!readable_ && !ending_ && !poller_.has_news_of(*this)) || quiet();
+    const bool told = readable_ || ending_ || poller_.has_news_of(*this);
+    return (!told && poller_.looked_just_now()) || quiet();
   }
 
   bool peer_ended() noexcept override { return ending_; }

@@ -47,6 +47,12 @@ class Poller {
   /// Whether events of this turn are, or may be, still to be told.
   [[nodiscard]] bool has_news_of(const Watched& watched) const noexcept;
 
+  /// Whether what the last look did not tell has hardly happened: the look was complete, and a
+  /// moment ago. A turn may be long, with a large body to parse or a processor to wait for.
+  [[nodiscard]] bool looked_just_now() const noexcept {
+    return end_ < kBatch && Clock::now() - looked_at_ < kJustNow;
+  }
+
   /// Calls `watched.on_events(0)` in the next turn.
   void defer(Watched& watched);
 
@@ -70,6 +76,7 @@ class Poller {
 
  private:
   static constexpr std::size_t kBatch = 128;
+  static constexpr Duration kJustNow = std::chrono::microseconds(50);
 
   [[nodiscard]] int wait(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] int moderated_wait(std::chrono::milliseconds timeout) noexcept;
@@ -77,6 +84,7 @@ class Poller {
   void tell_batch();
 
   std::uint64_t looks_ = 0;
+  TimePoint looked_at_{};
   int epoll_;
   int wake_;
   std::atomic<bool> woken_{false};

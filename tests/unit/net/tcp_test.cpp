@@ -1,6 +1,8 @@
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -294,8 +296,12 @@ TEST_F(StreamTest, AQuietStreamIsNotAnnounced) {
 
 /// Told of the first of two sockets, and asks after the second meanwhile.
 struct Inquirer final : StreamObserver {
-  void on_readable() override { was_quiet.set_value(other->was_quiet()); }
+  void on_readable() override {
+    if (meanwhile) meanwhile();
+    was_quiet.set_value(other->was_quiet());
+  }
   void on_writable() override {}
+  std::function<void()> meanwhile;
   ByteStream* other = nullptr;
   std::promise<bool> was_quiet;
 };
@@ -322,6 +328,29 @@ TEST_F(StreamTest, WhatIsStillToBeToldOfATurnIsKnown) {
     return quiet;
   });
   EXPECT_TRUE(before);
+  EXPECT_FALSE(inquirer.was_quiet.get_future().get());
+  destroy(second);
+}
+
+TEST_F(StreamTest, WhatComesWithinALongTurnIsKnown) {
+  RawSocket second_peer = RawSocket::connect_to(listener.port());
+  Inquirer inquirer;
+  inquirer.meanwhile = [&second_peer] {
+    second_peer.send("x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  StreamPtr second = test::call_on(loop(), [&] {
+    auto adopted = adopt_tcp(loop(), listener.accept().release());
+    inquirer.other = adopted.get();
+    stream->observe(&inquirer);
+    std::string bytes(10, '\0');
+    EXPECT_EQ(adopted->read(bytes).status, Status::WouldBlock);
+    return adopted;
+  });
+  std::string none(10, '\0');
+  ASSERT_EQ(read(none).status, Status::WouldBlock);
+  test::call_on(loop(), [this] { stream->await_readable(); });
+  peer.send("x");
   EXPECT_FALSE(inquirer.was_quiet.get_future().get());
   destroy(second);
 }
