@@ -17,6 +17,9 @@ using net::IoResult;
 /// Idle for less, a connection is not one that its worker closes for being idle.
 constexpr std::chrono::milliseconds kFresh{100};
 
+/// Reads of a body before others get their turn: a worker may send faster than it is relayed.
+constexpr int kReadsInTurn = 4;
+
 }  // namespace
 
 H1UpstreamConnection::H1UpstreamConnection(std::shared_ptr<HostPool> pool, net::IoThread& thread,
@@ -50,6 +53,7 @@ void H1UpstreamConnection::begin() {
   chunks_ = {};
   chunked_request_ = request_ended_ = write_failed_ = false;
   head_request_ = response_begun_ = body_ended_ = surplus_ = false;
+  reads_in_turn_ = 0;
   aborted_.reset();
 }
 
@@ -256,6 +260,7 @@ std::optional<Result<const http::ResponseHead*>> H1UpstreamConnection::try_read_
 }
 
 net::Task<> H1UpstreamConnection::arrival() {
+  reads_in_turn_ = 0;
   stream_->await_readable();
   return read_gate_.wait();
 }
@@ -319,6 +324,7 @@ std::optional<Result<std::size_t>> H1UpstreamConnection::try_read_body(std::span
       if (!accepted || *accepted > 0) return accepted;
       continue;
     }
+    if (++reads_in_turn_ > kReadsInTurn) return std::nullopt;
     const IoResult got = stream_->read(into);
     if (got.status == IoResult::Status::WouldBlock) return std::nullopt;
     if (got.status == IoResult::Status::Done) {

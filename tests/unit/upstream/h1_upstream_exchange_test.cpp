@@ -338,6 +338,35 @@ TEST_F(ExchangeTest, AfterAnAbortEveryCallFailsThoughBytesAreAtHand) {
   EXPECT_EQ(got.get(), std::vector<ErrorCode>(3, ErrorCode::ClientGone));
 }
 
+TEST_F(ExchangeTest, AFastWorkerLeavesOthersTheirTurn) {
+  open();
+  auto got = test::start_on(loops[0], [this](net::IoThread&) -> net::Task<std::size_t> {
+    auto& exchange = *exchange_ptr;
+    exchange.write_head({"GET", "/t", {}, http::BodyLength::none()});
+    exchange.flush();
+    auto head = co_await exchange.read_head();
+    EXPECT_TRUE(head);
+    // All of the body is with the kernel when the first byte of it is read.
+    connection->send(std::string(1000, 'x'));
+    std::size_t waits = 0;
+    char room[10];
+    while (!exchange.body_ended()) {
+      auto piece = exchange.try_read_body(room);
+      if (!piece) {
+        ++waits;
+        co_await exchange.arrival();
+      } else if (!*piece) {
+        break;
+      }
+    }
+    EXPECT_TRUE(exchange.body_ended());
+    co_return waits;
+  });
+  static_cast<void>(connection->receive_until("\r\n\r\n"));
+  connection->send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+  EXPECT_GE(got.get(), 10U);
+}
+
 TEST_F(ExchangeTest, AbortEndsAWaitForTheKernel) {
   open();
   const std::string body(64 << 20, 'x');
