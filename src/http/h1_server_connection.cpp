@@ -13,8 +13,10 @@ using net::IoResult;
 
 /// Pipelined bytes kept while a request runs; more stay with the kernel.
 constexpr std::size_t kMaxPipelined = 64 * 1024;
-/// Reads of heads before others get their turn: a client may send faster than it is served.
-constexpr int kReadsInTurn = 2;
+/// Reads of heads, and of a body, before others get their turn: a client may send faster than it is
+/// served.
+constexpr int kHeadReadsInTurn = 2;
+constexpr int kBodyReadsInTurn = 4;
 /// How long and how far a connection is drained before it is closed over unread bytes (RFC
 /// 9112 9.6).
 constexpr std::chrono::seconds kLinger{2};
@@ -133,7 +135,7 @@ H1ServerConnection::NextHead H1ServerConnection::fill_input() {
     timing_head_ = head_begun_;
     timeout_.arm(head_begun_ ? settings_.header_read_timeout : settings_.idle_connection_timeout);
   }
-  if (++reads_in_turn_ > kReadsInTurn) {
+  if (++reads_in_turn_ > kHeadReadsInTurn) {
     stream_->await_readable();
     return NextHead::Pending;
   }
@@ -302,6 +304,7 @@ void H1ServerConnection::watch_client() {
 // ---- the request body ---------------------------------------------------------------------------
 
 net::Task<> H1ServerConnection::arrival() {
+  reads_in_turn_ = 0;
   stream_->await_readable();
   return read_gate_.wait();
 }
@@ -320,6 +323,7 @@ std::optional<Result<std::size_t>> H1ServerConnection::try_read_body(std::span<c
     const auto room = head_.chunked ? into
                                     : into.first(static_cast<std::size_t>(
                                           std::min<std::uint64_t>(into.size(), body_left_)));
+    if (++reads_in_turn_ > kBodyReadsInTurn) return std::nullopt;
     const IoResult got = stream_->read(room);
     if (got.status == IoResult::Status::WouldBlock) return std::nullopt;
     if (got.status != IoResult::Status::Done) return body_aborted();

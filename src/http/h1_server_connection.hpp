@@ -113,7 +113,7 @@ class H1ServerConnection final : public ServerConnection,
   bool draining_ = false;
   bool gone_ = false;
   bool timed_out_ = false;
-  int reads_in_turn_ = 0;     ///< of heads, since the loop was last waited for
+  int reads_in_turn_ = 0;     ///< since the loop was last waited for
   bool timing_head_ = false;  ///< the timeout runs for a head, not for idleness
   bool head_begun_ = false;   ///< some byte of the next head has arrived
   bool read_cancelled_ = false;

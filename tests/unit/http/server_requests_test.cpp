@@ -69,6 +69,36 @@ TEST_F(ServerRequestTest, APipeliningClientLeavesOthersTheirTurn) {
   EXPECT_LT(std::find(order.begin(), order.end(), "/one") - order.begin(), 60);
 }
 
+TEST_F(ServerRequestTest, AnUploadingClientLeavesOthersTheirTurn) {
+  std::size_t read_before = 0;
+  std::size_t read_in_all = 0;
+  handler.script = [&](ClientExchange& client) -> net::Task<> {
+    if (client.head().path == "/one") read_before = read_in_all;
+    char room[1024];
+    while (!client.body_ended()) {
+      const auto got = co_await client.read_body(room);
+      if (!got) co_return;
+      read_in_all += *got;
+    }
+    answer(client, 200, "");
+  };
+  auto many = connect();
+  auto one = connect();
+  constexpr std::size_t kBytes = 60 * 1024;
+  many.send("POST /many HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(kBytes) +
+            "\r\n\r\n");
+  // Both are there when the loop looks.
+  std::promise<void> go;
+  loop().post([&go] { go.get_future().wait(); });
+  many.send(std::string(kBytes, 'x'));
+  one.send(get("/one"));
+  go.set_value();
+  EXPECT_EQ(read_response(one).status, 200);
+  EXPECT_EQ(read_response(many).status, 200);
+  EXPECT_EQ(read_in_all, kBytes);
+  EXPECT_LT(read_before, kBytes);
+}
+
 TEST_F(ServerRequestTest, ConnectionCloseIsHonouredAndAnnounced) {
   for (const std::string_view value : {"close", "foo, Close", "CLOSE"}) {
     const auto result = talk(get("/a", "Connection: " + std::string(value) + "\r\n"));
