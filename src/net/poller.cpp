@@ -76,7 +76,6 @@ std::size_t Poller::poll(std::chrono::milliseconds timeout) {
 }
 
 int Poller::wait(std::chrono::milliseconds timeout) noexcept {
-  ++looks_;
   const int count = ::epoll_wait(epoll_, batch_.data(), static_cast<int>(kBatch),
                                  static_cast<int>(timeout.count()));
   looked_at_ = Clock::now();

@@ -59,8 +59,7 @@ void H1UpstreamConnection::begin() {
 
 void H1UpstreamConnection::become_idle(config::Seconds idle_timeout) {
   is_idle_ = true;
-  idle_since_ = thread_.deadlines().now();
-  looks_before_ = thread_.poller().looks();
+  looked_before_ = thread_.poller().looked_at();
   idle_.arm(idle_timeout);
   // Pending until the next response, or until the worker ends the connection.
   stream_->await_readable();
@@ -69,9 +68,9 @@ void H1UpstreamConnection::become_idle(config::Seconds idle_timeout) {
 bool H1UpstreamConnection::is_quiet() noexcept {
   // The kernel is asked if the loop has not looked since the last use, or so long after it that the
   // worker may be closing the connection this very moment.
-  const bool looked = thread_.poller().looks() != looks_before_;
-  const bool fresh = thread_.deadlines().now() - idle_since_ < kFresh;
-  return looked && fresh ? stream_->was_quiet() : stream_->quiet();
+  const net::Duration idle = thread_.poller().looked_at() - looked_before_;
+  const bool known = idle > net::Duration::zero() && idle < kFresh;
+  return known ? stream_->was_quiet() : stream_->quiet();
 }
 
 bool H1UpstreamConnection::reusable() const noexcept {

@@ -64,8 +64,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   net::Gate write_gate_;
   net::Deadline idle_;
   bool is_idle_ = false;
-  net::TimePoint idle_since_{};
-  std::uint64_t looks_before_ = 0;  ///< the poller's, when it became idle
+  net::TimePoint looked_before_{};  ///< the poller's last look when it became idle
 
   // Sending: what the kernel has not taken yet, framing included. Entries point into `head_out_`,
   // `size_line_`, `kept_` or the sender's memory.

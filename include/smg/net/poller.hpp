@@ -47,10 +47,13 @@ class Poller {
   /// Whether events of this turn are, or may be, still to be told.
   [[nodiscard]] bool has_news_of(const Watched& watched) const noexcept;
 
-  /// Whether what the last look did not tell has hardly happened: the look was complete, and a
-  /// moment ago. A turn may be long, with a large body to parse or a processor to wait for.
+  /// When `poll` last looked: what happened before is told, or still to be told.
+  [[nodiscard]] TimePoint looked_at() const noexcept { return looked_at_; }
+
+  /// Whether what the last look did not tell has hardly happened. A turn may be long, with a large
+  /// body to parse or a processor to wait for.
   [[nodiscard]] bool looked_just_now() const noexcept {
-    return end_ < kBatch && Clock::now() - looked_at_ < kJustNow;
+    return Clock::now() - looked_at_ < kJustNow;
   }
 
   /// Calls `watched.on_events(0)` in the next turn.
@@ -64,9 +67,6 @@ class Poller {
   /// Of what was just handled, more comes at once: the next `poll` may let it gather for some
   /// hundred microseconds (`WakeModeration`).
   void expect_more() noexcept { moderation_.expect_more(); }
-
-  /// How often `poll` has looked: what happened before the last look is known.
-  [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
 
   /// Ends the current or the next `poll` early. From any thread.
   void wake() noexcept;
@@ -83,7 +83,6 @@ class Poller {
   void tell_deferred();
   void tell_batch();
 
-  std::uint64_t looks_ = 0;
   TimePoint looked_at_{};
   int epoll_;
   int wake_;
