@@ -55,9 +55,11 @@ bool Attempt::try_open() {
   return exchange_ != nullptr;
 }
 
-Result<const http::ResponseHead*> Attempt::noted(Result<const http::ResponseHead*> head) {
+std::optional<Result<const http::ResponseHead*>> Attempt::try_read_head() {
+  auto head = exchange_->try_read_head();
+  if (!head) return std::nullopt;
   response_begun_ = exchange_->response_begun();
-  if (head) trace_.responded((*head)->status);
+  if (*head) trace_.responded((**head)->status);
   if (cut_) return *cut_;
   return head;
 }

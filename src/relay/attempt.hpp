@@ -31,9 +31,9 @@ class Attempt {
   /// As `open`, if it need not wait. False: it would have to.
   [[nodiscard]] bool try_open();
 
-  /// Notes what the exchange's `read_head` has brought, once `open` has succeeded and the request
-  /// is on its way. Returns it, or why the attempt was cut off.
-  [[nodiscard]] Result<const http::ResponseHead*> noted(Result<const http::ResponseHead*> head);
+  /// The worker's response head, once `open` has succeeded and the request is on its way: as
+  /// UpstreamExchange::try_read_head, or why the attempt was cut off.
+  [[nodiscard]] std::optional<Result<const http::ResponseHead*>> try_read_head();
 
   /// Cuts the attempt off with `why`: everything pending fails with it. Only the first call counts.
   void cut(GatewayError why);

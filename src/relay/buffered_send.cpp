@@ -11,23 +11,22 @@ net::Task<Result<const http::ResponseHead*>> BufferedSend::run(
     Result<> opened;
     const bool at_once = reuse == upstream::Reuse::Yes && attempt_.try_open();
     if (!at_once) opened = co_await attempt_.open(reuse);
-    Result<const http::ResponseHead*> head = nullptr;
+    std::optional<Result<const http::ResponseHead*>> head;
     if (opened) {
       start(pieces, size);
-      auto come = attempt_.exchange().try_read_head();
-      while (!come) {
-        co_await attempt_.exchange().arrival();
-        come = attempt_.exchange().try_read_head();
-      }
-      head = attempt_.noted(*come);
+      head = attempt_.try_read_head();
     } else {
       head = opened.error();
     }
-    if (head) co_return head;
-    const bool resend = head.error().code == ErrorCode::UpstreamConnect &&
+    while (!head) {
+      co_await attempt_.exchange().arrival();
+      head = attempt_.try_read_head();
+    }
+    if (*head) co_return *head;
+    const bool resend = head->error().code == ErrorCode::UpstreamConnect &&
                         !attempt_.response_begun() && !attempt_.was_cut() && size < kOneShotBytes &&
                         reuse == upstream::Reuse::Yes;
-    if (!resend) co_return head;
+    if (!resend) co_return *head;
     co_await finish();
     services_.metrics.count_send_retry();
     reuse = upstream::Reuse::No;
@@ -43,8 +42,7 @@ void BufferedSend::start(std::span<const std::string_view> pieces, std::uint64_t
 
 net::Task<> BufferedSend::finish() {
   if (upload_ && upload_->is_running()) co_await upload_->stop();
-  upload_.reset();
-  attempt_.close_exchange();
+  static_cast<void>(try_finish());
 }
 
 bool BufferedSend::try_finish() noexcept {

@@ -12,17 +12,16 @@ namespace {
 
 /// Brings the response to the client while the upload may still be going on.
 net::Task<Result<>> relay_response(const Services& services, Attempt& attempt) {
-  auto come = attempt.exchange().try_read_head();
-  while (!come) {
+  auto head = attempt.try_read_head();
+  while (!head) {
     co_await attempt.exchange().arrival();
-    come = attempt.exchange().try_read_head();
+    head = attempt.try_read_head();
   }
-  const auto head = attempt.noted(*come);
-  if (!head) {
-    attempt.settle(head.error());
-    co_return head.error();
+  if (!*head) {
+    attempt.settle(head->error());
+    co_return head->error();
   }
-  const http::ResponseHead& response = **head;
+  const http::ResponseHead& response = ***head;
   if (is_event_stream(response)) {
     auto relayed = co_await relay_stream(services, attempt, response, {});
     co_return relayed;
