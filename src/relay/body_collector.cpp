@@ -5,7 +5,6 @@
 namespace smg::relay {
 namespace {
 
-constexpr std::size_t kFirstRoom = 16 * 1024;
 /// A length that a client announces is taken on trust up to here; a longer body earns its memory.
 constexpr std::uint64_t kTrustedLength = 1024 * 1024;
 
@@ -39,7 +38,7 @@ std::optional<Result<>> BodyCollector::try_collect() {
     }
   }
   while (!client_.body_ended()) {
-    const auto got = client_.try_read_body(room());
+    const auto got = client_.try_read_body(body_.prepare_some());
     if (!got) return std::nullopt;
     if (auto accepted = accept(*got); !accepted) return accepted;
   }
@@ -51,10 +50,6 @@ net::Task<Result<>> BodyCollector::collect() {
     if (auto done = try_collect()) co_return *done;
     co_await client_.arrival();
   }
-}
-
-std::span<char> BodyCollector::room() {
-  return body_.prepare(body_.capacity() > body_.size() ? 1 : kFirstRoom);
 }
 
 Result<> BodyCollector::accept(const Result<std::size_t>& got) {

@@ -21,7 +21,6 @@ class BodyCollector {
   [[nodiscard]] std::optional<Result<>> try_collect();
 
  private:
-  [[nodiscard]] std::span<char> room();
   [[nodiscard]] Result<> accept(const Result<std::size_t>& got);
 
   http::ClientExchange& client_;

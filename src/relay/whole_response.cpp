@@ -7,8 +7,6 @@ namespace {
 
 /// Pieces in which a whole response is handed over, so that little of it is ever copied.
 constexpr std::size_t kPieceBytes = 256 * 1024;
-/// Room for a body whose length nothing says.
-constexpr std::size_t kFirstRoom = 16 * 1024;
 
 }  // namespace
 
@@ -40,7 +38,7 @@ std::span<char> WholeResponse::room() {
       head_.length.bytes <= kPieceBytes) {
     body_.reserve_behind(static_cast<std::size_t>(head_.length.bytes));
   }
-  return body_.prepare(body_.capacity() > body_.size() ? 1 : kFirstRoom);
+  return body_.prepare_some();
 }
 
 Result<> WholeResponse::accept(const Result<std::size_t>& got) {
@@ -66,7 +64,7 @@ std::optional<Result<>> WholeResponse::try_send(Content content) {
   auto& client = attempt_.request().client;
   if (!begun_) write_head(content);
   while (client.drained()) {
-    if (complete_) return Result<>();
+    if (sent_ == body_.size()) return Result<>();
     write_piece();
   }
   if (client.gone()) return fail(ErrorCode::ClientGone);
@@ -98,9 +96,9 @@ void WholeResponse::write_head(Content content) {
 void WholeResponse::write_piece() {
   const auto piece = body_.view().substr(sent_, kPieceBytes);
   sent_ += piece.size();
-  complete_ = sent_ == body_.size();
-  if (complete_) attempt_.about_to_complete();
-  attempt_.request().client.write_body(piece, complete_);
+  const bool last = sent_ == body_.size();
+  if (last) attempt_.about_to_complete();
+  attempt_.request().client.write_body(piece, last);
 }
 
 }  // namespace smg::relay

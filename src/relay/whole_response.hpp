@@ -43,9 +43,8 @@ class WholeResponse {
   Attempt& attempt_;
   const http::ResponseHead& head_;
   BodyBuffer body_;
-  bool begun_ = false;  ///< the head is written
-  std::size_t sent_ = 0;
-  bool complete_ = false;  ///< the last piece is written
+  bool begun_ = false;    ///< the head is written, and a first piece, maybe of nothing
+  std::size_t sent_ = 0;  ///< of the body, to the client
 };
 
 }  // namespace smg::relay

@@ -21,6 +21,9 @@ class BodyBuffer {
   /// Room for at least `least` further bytes, behind those that are there. Throws std::bad_alloc.
   [[nodiscard]] std::span<char> prepare(std::size_t least);
 
+  /// The room that is left, or some if none is. Throws std::bad_alloc.
+  [[nodiscard]] std::span<char> prepare_some() { return prepare(capacity_ > size_ ? 1 : kSome); }
+
   /// The first `count` bytes of the prepared room now belong to the body.
   void commit(std::size_t count) noexcept { size_ += count; }
 
@@ -37,6 +40,8 @@ class BodyBuffer {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
  private:
+  static constexpr std::size_t kSome = 16 * 1024;
+
   char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
