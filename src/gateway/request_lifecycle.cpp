@@ -53,10 +53,6 @@ std::string_view id_prefix(std::string_view path) noexcept {
   return "req-";
 }
 
-net::Task<> done() {
-  co_return;
-}
-
 std::string_view version_text(int version) noexcept {
   if (version == 20) return "HTTP/2";
   return version == 10 ? "HTTP/1.0" : "HTTP/1.1";
@@ -182,35 +178,35 @@ net::Task<> RequestLifecycle::dispatch(Request& request) {
     request.path_template = route.admin->path_template;
     request.is_probe = route.admin->is_probe;
   }
-  if (answer_preflight(request)) return done();
+  if (answer_preflight(request)) return net::completed();
   if (traces_.enabled()) begin_trace(request);
   control::Verdict verdict = guard_.check(head);
-  if (verdict.wants_token_check) return judge_and_proceed(request, std::move(route));
-  return proceed(request, std::move(route), verdict);
+  if (verdict.wants_token_check) return judge_and_proceed(request, route);
+  return proceed(request, route, verdict);
 }
 
 net::Task<> RequestLifecycle::judge_and_proceed(Request& request, Route route) {
   const control::Verdict verdict = co_await judge_token(request);
-  co_await proceed(request, std::move(route), verdict);
+  co_await proceed(request, route, verdict);
 }
 
-net::Task<> RequestLifecycle::proceed(Request& request, Route route,
+net::Task<> RequestLifecycle::proceed(Request& request, const Route& route,
                                       const control::Verdict& verdict) {
-  if (!is_admitted(request, verdict)) return done();
+  if (!is_admitted(request, verdict)) return net::completed();
   const auto method = request.client.head().method;
   if (route.inference) {
-    if (refuse_early(request, "POST", method == Method::Post)) return done();
+    if (refuse_early(request, "POST", method == Method::Post)) return net::completed();
     if (may_run_at_once(request)) return run_inference(request, *route.inference);
     return wait_and_run_inference(request, *route.inference);
   }
   if (route.admin) {
     if (refuse_early(request, route.admin->allow, admin_.allows(*route.admin, method))) {
-      return done();
+      return net::completed();
     }
-    return run_admin(request, *std::move(route.admin));
+    return run_admin(request, *route.admin);
   }
   answer(request, {.status = 404});
-  return done();
+  return net::completed();
 }
 
 /// Counts the request; a preflight needs no key.

@@ -39,7 +39,8 @@ class RequestLifecycle final : public http::RequestHandler {
   [[nodiscard]] net::Task<> dispatch(Request& request);
   [[nodiscard]] bool may_run_at_once(Request& request);
   [[nodiscard]] net::Task<> judge_and_proceed(Request& request, Route route);
-  [[nodiscard]] net::Task<> proceed(Request& request, Route route, const control::Verdict& verdict);
+  [[nodiscard]] net::Task<> proceed(Request& request, const Route& route,
+                                    const control::Verdict& verdict);
   [[nodiscard]] net::Task<> wait_and_run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_inference(Request& request, InferenceRoute route);
   [[nodiscard]] net::Task<> run_admin(Request& request, control::AdminRoute route);

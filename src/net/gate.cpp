@@ -4,17 +4,13 @@
 
 namespace smg::net {
 
-namespace {
-
-Task<> passed() {
+Task<> completed() {
   co_return;
 }
 
-}  // namespace
-
 // Not a coroutine: each has a frame of its own, and nearly every request waits at gates.
 Task<> Gate::wait() {
-  if (std::exchange(open_, false)) return passed();
+  if (std::exchange(open_, false)) return completed();
   asio::use_awaitable_t<Executor> token;
   auto store = [this](Waiter waiter) { waiter_.emplace(std::move(waiter)); };
   return asio::async_initiate<asio::use_awaitable_t<Executor>, void()>(store, token);

@@ -8,6 +8,10 @@
 
 namespace smg::net {
 
+/// A task that is over: for functions that return somebody else's task, or have nothing to wait
+/// for.
+[[nodiscard]] Task<> completed();
+
 /// An event for one waiting coroutine, on one IoThread. `open()` wakes the waiter, or lets the next
 /// `wait()` pass at once; a passed wait closes the gate again.
 ///
