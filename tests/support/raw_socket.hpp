@@ -10,8 +10,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,6 +68,13 @@ class RawSocket {
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
     return true;
+  }
+
+  /// Waits until the other side's system has all that was sent, read or not.
+  void until_arrived() const {
+    for (int left = 1; left > 0; ::usleep(100)) {
+      if (::ioctl(descriptor_, SIOCOUTQ, &left) != 0) return;
+    }
   }
 
   /// Some bytes; empty when the other side has ended the connection, by a FIN or a reset.

@@ -58,11 +58,50 @@ auto call_on(net::IoThread& thread, Function function) {
 }
 
 /// Lets a running thread look at its sockets and do all that follows from it: a few turns of its
-/// loop.
+/// loop, each of which looks anew. (Posted calls would not do: several may run between two looks.)
 inline void settle(net::IoThread& thread) {
   constexpr int kTurns = 10;
-  for (int turn = 0; turn < kTurns; ++turn) call_on(thread, [] {});
+  struct Look final : net::Watched {
+    void on_events(std::uint32_t /*events*/) override {
+      // The test may have gone on before `set_value` has returned.
+      const auto kept = taken;
+      kept->set_value();
+    }
+    std::shared_ptr<std::promise<void>> taken = std::make_shared<std::promise<void>>();
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Look look;
+    thread.post([&] { thread.poller().defer(look); });
+    look.taken->get_future().wait();
+  }
 }
+
+/// Keeps a running thread from looking at its sockets, from the moment it is made.
+class HeldLoop {
+ public:
+  explicit HeldLoop(net::IoThread& thread) {
+    thread.post([ends = ends_] {
+      ends->held.set_value();
+      ends->released.get_future().wait();
+    });
+    ends_->held.get_future().wait();
+  }
+  ~HeldLoop() { release(); }
+  HeldLoop(const HeldLoop&) = delete;
+  HeldLoop& operator=(const HeldLoop&) = delete;
+
+  void release() {
+    if (!std::exchange(is_released_, true)) ends_->released.set_value();
+  }
+
+ private:
+  struct Ends {
+    std::promise<void> held;
+    std::promise<void> released;
+  };
+  std::shared_ptr<Ends> ends_ = std::make_shared<Ends>();
+  bool is_released_ = false;
+};
 
 /// Lets every deadline of a running thread expire now, whatever time it is set for.
 inline void expire_deadlines(net::IoThread& thread) {

@@ -55,18 +55,21 @@ TEST_F(ServerRequestTest, APipeliningClientLeavesOthersTheirTurn) {
   };
   auto many = connect();
   auto one = connect();
+  one.send(get("/accepted"));
+  EXPECT_EQ(read_response(one).status, 200);
   std::string all;
   for (int i = 0; i < 60; ++i) all += get("/many", "X: " + std::string(960, 'x') + "\r\n");
   // Both are there when the loop looks.
-  std::promise<void> go;
-  loop().post([&go] { go.get_future().wait(); });
+  test::HeldLoop held(loop());
   many.send(all);
   one.send(get("/one"));
-  go.set_value();
+  many.until_arrived();
+  one.until_arrived();
+  held.release();
   EXPECT_EQ(read_response(one).status, 200);
   for (int i = 0; i < 60; ++i) EXPECT_EQ(read_response(many).status, 200);
-  ASSERT_EQ(order.size(), 61U);
-  EXPECT_LT(std::find(order.begin(), order.end(), "/one") - order.begin(), 60);
+  ASSERT_EQ(order.size(), 62U);
+  EXPECT_LT(std::find(order.begin(), order.end(), "/one") - order.begin(), 61);
 }
 
 TEST_F(ServerRequestTest, AnUploadingClientLeavesOthersTheirTurn) {
@@ -84,15 +87,18 @@ TEST_F(ServerRequestTest, AnUploadingClientLeavesOthersTheirTurn) {
   };
   auto many = connect();
   auto one = connect();
+  one.send(get("/accepted"));
+  EXPECT_EQ(read_response(one).status, 200);
   constexpr std::size_t kBytes = 60 * 1024;
   many.send("POST /many HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(kBytes) +
             "\r\n\r\n");
   // Both are there when the loop looks.
-  std::promise<void> go;
-  loop().post([&go] { go.get_future().wait(); });
+  test::HeldLoop held(loop());
   many.send(std::string(kBytes, 'x'));
   one.send(get("/one"));
-  go.set_value();
+  many.until_arrived();
+  one.until_arrived();
+  held.release();
   EXPECT_EQ(read_response(one).status, 200);
   EXPECT_EQ(read_response(many).status, 200);
   EXPECT_EQ(read_in_all, kBytes);

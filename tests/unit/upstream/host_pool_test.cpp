@@ -307,19 +307,18 @@ TEST_F(HostPoolTest, ATakenOverConnectionIsWatchedOnItsNewThread) {
 TEST_F(HostPoolTest, WhatComesForOneWhoHasGivenUpIsClosed) {
   for (const bool on_its_way : {false, true}) {
     ASSERT_EQ(exchange_anew(kOk, 0).status, 200);
-    std::promise<void> release;
-    loops[0].post([&] { release.get_future().wait(); });
+    test::HeldLoop held(loops[0]);
     auto asking = start(1);
     test::settle(loops[1]);
     test::call_on(loops[1], [&] {
       if (on_its_way) {
-        release.set_value();
+        held.release();
         test::call_on(loops[0], [] {});
       }
       abort.abort();
     });
     EXPECT_EQ(asking.get().error.code, ErrorCode::Aborted);
-    if (!on_its_way) release.set_value();
+    held.release();
     expect_closed(*connection);
     abort = {};
   }
