@@ -19,6 +19,13 @@ net::Task<bool> back_off(const Services& services, RequestContext& request,
 
 }  // namespace
 
+GatewayError nobody_left(const Services& services) {
+  GatewayError none = fail(ErrorCode::NoAvailableWorkers,
+                           "All workers of the model have left since the request began");
+  none.retry_after_seconds = static_cast<int>(services.config.health.interval.count());
+  return none;
+}
+
 void count_unselected(const Services& services, const GatewayError& error) {
   services.metrics.count_upstream_response(error.status(), row(error.code).wire_code);
   if (error.code == ErrorCode::WorkersOverloaded) services.metrics.count_overload_shed("selection");

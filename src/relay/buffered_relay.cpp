@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 1> kTypes{name_of(routing::WorkerRole::Re
 /// The attempts of a request that one worker serves whole.
 class BufferedRelay final : public AttemptMaker, private SendObserver {
  public:
-  BufferedRelay(BufferedRequest& request, const routing::ModelPool& pool)
-      : services_(request.services), request_(request), pool_(pool) {
+  explicit BufferedRelay(BufferedRequest& request)
+      : services_(request.services), request_(request) {
     if (request.model) edits_.model = *request.model;
   }
 
@@ -44,14 +44,13 @@ class BufferedRelay final : public AttemptMaker, private SendObserver {
 
   const Services& services_;
   BufferedRequest& request_;
-  const routing::ModelPool& pool_;
   BodyEdits edits_;
   std::optional<EditedBody> edited_;
   std::uint64_t upstream_size_ = 0;
   std::uint64_t to_be_released_ = 0;
-  bool sent_ = false;       // all of the body, to the present worker
-  bool committed_ = false;  // the client gets this worker's answer, or none
-  std::vector<routing::Worker*> failed_;
+  bool sent_ = false;                  // all of the body, to the present worker
+  bool committed_ = false;             // the client gets this worker's answer, or none
+  std::vector<std::uint32_t> failed_;  // workers, by serial
 };
 
 net::Task<Result<Step>> BufferedRelay::attempt(bool last) {
@@ -76,37 +75,42 @@ net::Task<Result<Step>> BufferedRelay::attempt(bool last) {
   if (!send.try_finish()) co_await send.finish();
   if (failure) std::rethrow_exception(failure);
   if (!step && !request_.context.client.head_written()) attempt.settle(step.error());
+  if (!step || *step == Step::TryAgain) failed_.push_back(attempt.worker().serial());
   co_return step;
 }
 
-/// A worker for the next attempt, one that has not failed if there is one.
+/// A worker of the present fleet for the next attempt, one that has not failed if there is one.
 Result<std::unique_ptr<routing::Selection>> BufferedRelay::select() {
-  auto selected = routing::select_worker(*request_.table, pool_, request_.inputs->request(),
-                                         failed_, std::chrono::steady_clock::now());
+  const routing::WorkerTable& table = request_.table();
+  const auto* const pool = table.find(request_.context.model);
+  auto selected = pool == nullptr
+                      ? nobody_left(services_)
+                      : routing::select_worker(table, *pool, request_.inputs->request(), failed_,
+                                               std::chrono::steady_clock::now());
   if (!selected) {
     count_unselected(services_, selected.error());
     return selected;
   }
   if (!request_.retries) request_.inputs->release_prompt();
   services_.metrics.count_worker_selection(kTypes.front(), request_.context.labels().model,
-                                           pool_.policy->name());
-  failed_.push_back(&(*selected)->worker());
+                                           pool->policy->name());
   return selected;
 }
 
 /// Brings a response to the client, or drops it in favour of another attempt.
 net::Task<Result<Step>> BufferedRelay::answer(Attempt& attempt, const http::ResponseHead& head,
                                               bool last) {
-  if (is_retryable(head.status)) {
-    if (!last) {
-      attempt.settle(head.status);
-      co_await discard_short(services_, attempt, head);
-      co_return Step::TryAgain;
-    }
-    count_exhausted(services_, request_.context, kTypes);
+  if (is_retryable(head.status) && !last) {
+    attempt.settle(head.status);
+    co_await discard_short(services_, attempt, head);
+    co_return Step::TryAgain;
   }
+  const auto count_if_exhausted = [&] {
+    if (is_retryable(head.status)) count_exhausted(services_, request_.context, kTypes);
+  };
   Result<> answered;
   if (request_.context.streaming) {
+    count_if_exhausted();
     committed_ = true;
     request_.inputs->release_prompt();
     free_body();
@@ -116,6 +120,7 @@ net::Task<Result<Step>> BufferedRelay::answer(Attempt& attempt, const http::Resp
     auto done = whole.try_read();
     if (!done) done = co_await whole.read();
     if (!*done) co_return done->error();
+    count_if_exhausted();
     attempt.settle(head.status);
     done = whole.try_send();
     if (!done) done = co_await whole.send();
@@ -155,16 +160,15 @@ void BufferedRelay::free_body() {
 }
 
 /// Reads what the body says, and who may answer it.
-Result<Target> read_body(BufferedRequest& request, const FleetView& fleet) {
+Result<Target> read_body(BufferedRequest& request) {
   RequestContext& context = request.context;
   auto fields = inspect_body(context.route, request.body);
   if (!fields) return fields.error();
   request.fields = std::move(*fields);
   context.streaming = request.fields.stream;
-  request.table = fleet.on(request.thread());
   const auto mode = request.services.config.modes.router();
   auto target =
-      find_target(mode, *request.table, context.route, request.fields.model, random_draw());
+      find_target(mode, request.table(), context.route, request.fields.model, random_draw());
   context.shared = target ? target->pairs != nullptr : mode == config::RouterMode::PrefillDecode;
   if (target) context.model = target->model();
   request.services.metrics.count_router_request(context.labels());
@@ -179,8 +183,8 @@ void prepare(BufferedRequest& request, const Target& target) {
   // By the client's own name for the model: an alias keeps its own profile (the page).
   context.minimax =
       !context.shared && model && provider_profile_of(*model) == ProviderProfile::MiniMax;
-  if (model && *model != target.model()) request.model = target.model();
-  request.inputs.emplace(context.client.head(), request.services.config.fleet, target.model(),
+  if (model && *model != context.model) request.model = context.model;
+  request.inputs.emplace(context.client.head(), request.services.config.fleet, context.model,
                          target.prompt_use());
   request.inputs->add_body(context.route, request.body, request.fields);
 }
@@ -189,19 +193,19 @@ void prepare(BufferedRequest& request, const Target& target) {
 
 net::Task<Result<>> run_buffered(Services services, RequestContext& context,
                                  const FleetView& fleet) {
-  BufferedRequest request(services, context);
+  BufferedRequest request(services, context, fleet);
   BodyCollector collector(services, context, request.body);
   auto done = collector.try_collect();
   if (!done) done = co_await collector.collect();
   if (!*done) co_return *done;
-  const auto target = read_body(request, fleet);
+  const auto target = read_body(request);
   if (!target) co_return target.error();
   prepare(request, *target);
   if (target->pairs != nullptr) {
-    done = co_await run_pairs(request, *target->pairs);
+    done = co_await run_pairs(request);
     co_return *done;
   }
-  BufferedRelay relay(request, *target->pool);
+  BufferedRelay relay(request);
   done = co_await relay.run();
   co_return *done;
 }

@@ -8,7 +8,6 @@ namespace smg::relay {
 /// as the retry settings allow (router modes, section 1). The engine of the prefill worker decides
 /// how: vLLM's two are asked one after the other, all others side by side. The client gets
 /// decode's answer.
-[[nodiscard]] net::Task<Result<>> run_pairs(BufferedRequest& request,
-                                            const routing::PairPools& pools);
+[[nodiscard]] net::Task<Result<>> run_pairs(BufferedRequest& request);
 
 }  // namespace smg::relay

@@ -1,16 +1,9 @@
 #include "routing/candidates.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace smg::routing {
-namespace {
-
-bool contains(std::span<Worker* const> workers, const Worker* worker) noexcept {
-  return std::find(workers.begin(), workers.end(), worker) != workers.end();
-}
-
-}  // namespace
-
 Candidates find_candidates(std::span<Worker* const> workers, TimePoint now) {
   Candidates found;
   found.eligible.reserve(workers.size());
@@ -26,10 +19,17 @@ Candidates find_candidates(std::span<Worker* const> workers, TimePoint now) {
   return found;
 }
 
-void prefer_untried(std::vector<Worker*>& eligible, std::span<Worker* const> avoid) {
-  if (avoid.empty()) return;
-  const auto tried = [&](Worker* worker) { return contains(avoid, worker); };
-  if (!std::all_of(eligible.begin(), eligible.end(), tried)) std::erase_if(eligible, tried);
+std::vector<Worker*> keep_back(std::vector<Worker*>& eligible,
+                               std::span<const std::uint32_t> avoid) {
+  if (avoid.empty()) return {};
+  const auto tried = [&](const Worker* worker) {
+    return std::find(avoid.begin(), avoid.end(), worker->serial()) != avoid.end();
+  };
+  std::vector<Worker*> kept_back;
+  std::copy_if(eligible.begin(), eligible.end(), std::back_inserter(kept_back), tried);
+  if (kept_back.size() == eligible.size()) return {};
+  std::erase_if(eligible, tried);
+  return kept_back;
 }
 
 std::unique_ptr<Selection> admit_one(const WorkerTable& table, std::vector<Worker*> eligible,

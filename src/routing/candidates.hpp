@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +21,9 @@ struct Candidates {
 /// Those that are healthy, with a breaker that permits, and not overloaded by their own report.
 [[nodiscard]] Candidates find_candidates(std::span<Worker* const> workers, TimePoint now);
 
-/// Drops those in `avoid`, unless nobody else is left (ruling 16).
-void prefer_untried(std::vector<Worker*>& eligible, std::span<Worker* const> avoid);
+/// Takes out and returns those with a serial in `avoid`, unless nobody else is left (ruling 16).
+[[nodiscard]] std::vector<Worker*> keep_back(std::vector<Worker*>& eligible,
+                                             std::span<const std::uint32_t> avoid);
 
 /// Lets the pool's policy choose until a breaker admits its choice; nullptr: none does. `request`
 /// has its pool and time.

@@ -14,7 +14,16 @@ struct Side {
   RoutingRequest request;
   Worker* target = nullptr;  ///< named by the client
   Candidates candidates;
+  Workers kept_back;
 };
+
+/// Lets the policy choose of the eligible ones, those in `avoid` kept back.
+std::unique_ptr<Selection> choose(const WorkerTable& table, Side& side,
+                                  std::span<const std::uint32_t> avoid) {
+  side.kept_back = keep_back(side.candidates.eligible, avoid);
+  side.request.kept_back = side.kept_back;
+  return admit_one(table, std::move(side.candidates.eligible), side.request);
+}
 
 bool agree(const Worker& a, const Worker& b) noexcept {
   return a.facts().pd.pairing.agrees_with(b.facts().pd.pairing);
@@ -78,11 +87,11 @@ std::size_t healthy_workers(const ModelPool& pool) noexcept {
 }  // namespace
 
 Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
-                               const RoutingRequest& request, std::span<Worker* const> avoid,
+                               const RoutingRequest& request, std::span<const std::uint32_t> avoid,
                                TimePoint now) {
   if (!pools.complete()) return role_is_missing(pools);
   const auto side_of = [&](const ModelPool& pool) {
-    Side side{pool, request, nullptr, {}};
+    Side side{pool, request, nullptr, {}, {}};
     side.request.now = now;
     side.request.pool = &pool;
     return side;
@@ -100,13 +109,11 @@ Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
   prefill.candidates.relief = decode.candidates.relief = std::nullopt;
   std::erase_if(first, [&](const Worker* worker) { return !agrees_with_one(*worker, second); });
   if (first.empty()) return no_agreement(pools);
-  prefer_untried(first, avoid);
   WorkerPair pair;
-  pair.prefill = admit_one(table, std::move(first), prefill.request);
+  pair.prefill = choose(table, prefill, avoid);
   if (!pair.prefill) return nobody(prefill, pools, now);
   std::erase_if(second, [&](const Worker* w) { return !agree(*w, pair.prefill->worker()); });
-  prefer_untried(second, avoid);
-  pair.decode = admit_one(table, std::move(second), decode.request);
+  pair.decode = choose(table, decode, avoid);
   if (!pair.decode) return nobody(decode, pools, now);
   return pair;
 }

@@ -12,7 +12,8 @@ bool is_overloaded(const Worker& worker, TimePoint now) noexcept {
 
 Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const ModelPool& pool,
                                                  const RoutingRequest& request,
-                                                 std::span<Worker* const> avoid, TimePoint now) {
+                                                 std::span<const std::uint32_t> avoid,
+                                                 TimePoint now) {
   RoutingRequest filled = request;
   filled.now = now;
   filled.pool = &pool;
@@ -21,7 +22,9 @@ Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const
   const bool named = *target != nullptr;
   auto candidates =
       find_candidates(named ? std::span<Worker* const>(&*target, 1) : pool.workers, now);
-  if (!named) prefer_untried(candidates.eligible, avoid);
+  std::vector<Worker*> kept_back;
+  if (!named) kept_back = keep_back(candidates.eligible, avoid);
+  filled.kept_back = kept_back;
   if (candidates.eligible.empty() && candidates.relief) {
     return all_overloaded(pool.model, *candidates.relief);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -20,7 +21,7 @@ struct WorkerPair {
 /// NoAvailableWorkers, WorkersOverloaded, InvalidTargetWorker.
 [[nodiscard]] Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
                                              const RoutingRequest& request,
-                                             std::span<Worker* const> avoid, TimePoint now);
+                                             std::span<const std::uint32_t> avoid, TimePoint now);
 
 /// Of a model with `regular` workers and the two pools of `pairs` (either may be null): whether the
 /// next request goes to a pair. Drawn in proportion to the workers that are healthy, or that are

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -48,15 +49,16 @@ class Selection {
 [[nodiscard]] bool is_overloaded(const Worker& worker, TimePoint now) noexcept;
 
 /// Chooses a worker of `pool`: healthy, with a breaker that permits, not overloaded by its own
-/// report, and not among `avoid` while there is another (ruling 16); among those the pool's policy
-/// decides. A worker that the client names is the only choice, tried before or not. Errors:
+/// report, and without its serial in `avoid` while there is another (ruling 16); among those the
+/// pool's policy decides. A worker that the client names is the only choice, tried before or not.
+/// Errors:
 /// NoAvailableWorkers, with the time after which asking again may help (ruling 17);
 /// WorkersOverloaded, if only their load rules out the last ones, with the time until the next
 /// report; InvalidTargetWorker (ruling 23).
 [[nodiscard]] Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table,
                                                                const ModelPool& pool,
                                                                const RoutingRequest& request,
-                                                               std::span<Worker* const> avoid,
+                                                               std::span<const std::uint32_t> avoid,
                                                                TimePoint now);
 
 }  // namespace smg::routing

@@ -53,7 +53,7 @@ class OverloadTest : public testing::Test {
     const auto table = fleet.table(policy);
     RoutingRequest request;
     request.target_worker = target;
-    return select_worker(table, *table.find("m"), request, avoid, now);
+    return select_worker(table, *table.find("m"), request, serials_of(avoid), now);
   }
 
   TestFleet fleet;

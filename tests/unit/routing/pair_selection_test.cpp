@@ -25,7 +25,7 @@ class PairSelectionTest : public testing::Test {
 
   Result<WorkerPair> select(std::vector<Worker*> avoid = {}) {
     const WorkerTable table(workers_, {}, {}, {});
-    return select_pair(table, pairs_, RoutingRequest{}, avoid, TimePoint{});
+    return select_pair(table, pairs_, RoutingRequest{}, serials_of(avoid), TimePoint{});
   }
 
   observability::Metrics metrics_{{1.0}, "test"};

@@ -119,7 +119,7 @@ TEST_F(ConsistentHashingTest, ATargetThatIsOutIsNotReplaced) {
 
 TEST_F(ConsistentHashingTest, ARetryGoesElsewhereUnlessTheTargetIsNamed) {
   Worker* const home = &fleet_[static_cast<std::size_t>(home_of("k"))];
-  Worker* const avoid[] = {home};
+  const std::uint32_t avoid[] = {home->serial()};
   const auto free = select_worker(fleet_.table(), fleet_.pool(), {.routing_key = "k"}, avoid, {});
   ASSERT_TRUE(free);
   EXPECT_NE(&(*free)->worker(), home);

@@ -21,7 +21,7 @@ class SelectionTest : public testing::Test {
 
   Result<std::unique_ptr<Selection>> select(const std::vector<Worker*>& avoid = {}) {
     const auto table = fleet.table();
-    return select_worker(table, *table.find("m"), {}, avoid, now);
+    return select_worker(table, *table.find("m"), {}, serials_of(avoid), now);
   }
 
   /// The workers that many selections choose; empty: none.
@@ -29,7 +29,7 @@ class SelectionTest : public testing::Test {
     std::set<Worker*> workers;
     const auto table = fleet.table();
     for (int i = 0; i < 12; ++i) {
-      const auto selection = select_worker(table, *table.find("m"), {}, avoid, now);
+      const auto selection = select_worker(table, *table.find("m"), {}, serials_of(avoid), now);
       if (selection) workers.insert(&(*selection)->worker());
     }
     return workers;

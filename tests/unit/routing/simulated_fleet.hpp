@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,10 +62,10 @@ class SimulatedFleet {
   [[nodiscard]] const WorkerTable& table() const { return *table_; }
   [[nodiscard]] const ModelPool& pool() const { return *table_->find("m"); }
 
-  /// By the whole way of a request, retries apart.
-  [[nodiscard]] Result<std::unique_ptr<Selection>> select(RoutingRequest request,
-                                                          TimePoint now = {}) const {
-    return select_worker(*table_, pool(), request, {}, now);
+  /// By the whole way of a request; `avoid`: the serials of workers that have failed it.
+  [[nodiscard]] Result<std::unique_ptr<Selection>> select(
+      RoutingRequest request, TimePoint now = {}, std::span<const std::uint32_t> avoid = {}) const {
+    return select_worker(*table_, pool(), request, avoid, now);
   }
 
  private:

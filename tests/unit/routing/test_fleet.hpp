@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,13 @@
 #include <smg/routing/worker_table.hpp>
 
 namespace smg::routing {
+
+/// What selection knows failed workers by.
+inline std::vector<std::uint32_t> serials_of(const std::vector<Worker*>& workers) {
+  std::vector<std::uint32_t> serials;
+  for (const Worker* worker : workers) serials.push_back(worker->serial());
+  return serials;
+}
 
 /// Workers with facts of the test's choice, all ready, and tables of them.
 class TestFleet {
