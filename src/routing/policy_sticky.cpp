@@ -40,7 +40,7 @@ class StickyPolicy final : public Policy {
     if (pinned == nullptr) {
       Worker* const chosen = place(eligible, request);
       if (chosen == nullptr) return nullptr;
-      return pins_.pin(key, *chosen, eligible, PinOrder::Before, request.now);
+      return pins_.pin(key, *chosen, eligible, order_of_new_pin(key, request), request.now);
     }
     return is_full ? place_elsewhere(key, eligible, request) : pinned;
   }
@@ -69,6 +69,14 @@ class StickyPolicy final : public Policy {
  private:
   bool has_room(std::string_view key, const Worker& worker) const {
     return active_->count(key, worker) < tuning_.max_in_flight;
+  }
+
+  /// A worker that this very request is kept from is still the session's: one failure does not move
+  /// it for good.
+  PinOrder order_of_new_pin(std::string_view key, const RoutingRequest& request) {
+    if (request.kept_back.empty()) return PinOrder::Before;
+    const bool returns = pins_.find(key, request.kept_back, request.now).worker != nullptr;
+    return returns ? PinOrder::Behind : PinOrder::Before;
   }
 
   Worker* place(std::span<Worker* const> eligible, const RoutingRequest& request) {

@@ -41,6 +41,21 @@ async def test_a_retry_without_any_worker_left_says_when_to_come_back():
         assert int(refused.header("retry-after")) >= 1
 
 
+async def test_one_failure_does_not_move_a_session():
+    session = [("x-session-id", "talk")]
+    async with Worker() as a, Worker() as b, Gateway(
+            "--routing-key-override", "--routing-key-headers", "x-session-id", *BUFFERED, workers=[a, b]) as g:
+        assert (await g.post(CHAT, body=BODY, headers=session)).status == 200
+        home, other = (a, b) if a.seen else (b, a)
+        home.handler = reply(429)
+        assert (await g.post(CHAT, body=BODY, headers=session)).status == 200
+        home.handler = home.default_handler
+        before = (len(home.seen), len(other.seen))
+        for _ in range(4):
+            assert (await g.post(CHAT, body=BODY, headers=session)).status == 200
+        assert (len(home.seen), len(other.seen)) == (before[0] + 4, before[1])
+
+
 @pytest.mark.parametrize("path, attempts", [(("--disable-retries",), 1), (BUFFERED, 2)], ids=["once", "retried"])
 async def test_a_last_failure_that_breaks_off_is_counted_once(path, attempts):
     async def broken(ex: Exchange) -> None:

@@ -188,6 +188,34 @@ TEST(Override, StaysAtTheNewWorkerWhenTheOldOneReturns) {
   EXPECT_EQ(ask(fleet, me), other);
 }
 
+TEST(Override, ARetryElsewhereDoesNotMoveASession) {
+  SimulatedFleet fleet(3, sticky());
+  const RoutingRequest request{.rid = "k"};
+  const int home = ask(fleet, request);
+  const std::uint32_t failed[] = {fleet[static_cast<std::size_t>(home)].serial()};
+  int retried = -1;
+  if (const auto selected = fleet.select(request, {}, failed)) {
+    retried = fleet.number_of(&(*selected)->worker());
+  }
+  EXPECT_NE(retried, home);
+  EXPECT_EQ(ask(fleet, request), home);
+  // A home that is out for everybody is another matter.
+  fleet[static_cast<std::size_t>(home)].set_status(WorkerStatus::NotReady);
+  EXPECT_EQ(ask(fleet, request), retried);
+}
+
+TEST(Override, ANewSessionStaysWhereItsRetryWentWell) {
+  SimulatedFleet fleet(3, sticky());
+  const RoutingRequest request{.rid = "k"};
+  const std::uint32_t failed[] = {fleet[0].serial()};
+  int home = -1;
+  if (const auto selected = fleet.select(request, {}, failed)) {
+    home = fleet.number_of(&(*selected)->worker());
+  }
+  EXPECT_GT(home, 0);
+  EXPECT_EQ(ask(fleet, request), home);
+}
+
 TEST(Override, OtherAssignmentsDoNotAskThePolicy) {
   config::StickySessions tuning;
   tuning.assignment = AssignmentMode::MinLoad;
