@@ -36,6 +36,15 @@ void normalise_header_names(std::vector<std::string>& names) {
   drop_repeats(names);
 }
 
+/// A worker may switch its own breaker on, and then inherits what nobody checks while the flag
+/// switches all others off. A breaker that closes after no success at all would never close.
+void make_disabled_breaker_sound(CircuitBreaker& breaker) {
+  if (!breaker.disabled) return;
+  breaker.failure_threshold = std::max(breaker.failure_threshold, 1U);
+  breaker.success_threshold = std::max(breaker.success_threshold, 1U);
+  breaker.timeout = std::max(breaker.timeout, Seconds{1});
+}
+
 }  // namespace
 
 void normalise(GatewayConfig& config) {
@@ -48,6 +57,7 @@ void normalise(GatewayConfig& config) {
   // Only discovery would bring a removed worker back.
   auto& remove_unhealthy = config.health.remove_unhealthy;
   remove_unhealthy = remove_unhealthy.value_or(config.discovery.enabled);
+  make_disabled_breaker_sound(config.circuit_breaker);
   normalise_header_names(config.listen.request_id_headers);
   normalise_header_names(config.fleet.routing_key_headers);
   normalise_header_names(config.upstream.forward_request_headers);

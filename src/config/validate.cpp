@@ -165,8 +165,10 @@ void check_upstream(const Upstream& upstream, Findings& out) {
   }
 }
 
+/// What is switched off needs no sound settings, here and below.
 void check_retry(const Retry& retry, Findings& out) {
-  if (!retry.disabled && retry.max_attempts == 0) {
+  if (retry.disabled) return;
+  if (retry.max_attempts == 0) {
     out.add("--retry-max-retries", "0", "Must be >= 1 (1 means no retry)");
   }
   out.positive("--retry-initial-backoff-ms", retry.initial_backoff);
@@ -181,6 +183,7 @@ void check_retry(const Retry& retry, Findings& out) {
 }
 
 void check_circuit_breaker(const CircuitBreaker& breaker, Findings& out) {
+  if (breaker.disabled) return;
   out.at_least("--cb-failure-threshold", breaker.failure_threshold, 1U);
   out.at_least("--cb-success-threshold", breaker.success_threshold, 1U);
   out.positive("--cb-timeout-duration-secs", breaker.timeout);

@@ -331,10 +331,8 @@ TEST(Validate, RefusesBadCollectorsWhereTracesAreWanted) {
 TEST(Validate, AcceptsBoundaries) {
   const Change kCases[] = {
       [](auto& c) { c.retry.max_attempts = 1; },
-      [](auto& c) {
-        c.retry.max_attempts = 0;
-        c.retry.disabled = true;
-      },
+      [](auto& c) { c.retry = {true, 0, Milliseconds{0}, Milliseconds{0}, 0.5, kNan}; },
+      [](auto& c) { c.circuit_breaker = {true, 0, 0, Seconds{0}, Seconds{0}}; },
       [](auto& c) { c.retry.jitter = 1; },
       [](auto& c) { c.limits.max_buffered_request_bytes = 0; },
       [](auto& c) { c.limits.max_buffered_request_bytes = 1000000000000; },
@@ -406,6 +404,25 @@ TEST(Normalise, GivesEachValueOneSpelling) {
   EXPECT_EQ(config.listen.request_id_headers, (std::vector<std::string>{"x-id", "bad header"}));
   EXPECT_EQ(config.fleet.routing_key_headers, std::vector<std::string>{"x-key"});
   EXPECT_EQ(config.upstream.forward_request_headers, std::vector<std::string>{"x-tenant"});
+}
+
+TEST(Normalise, MakesTheSettingsOfDisabledBreakersFitForWorkersThatHaveOne) {
+  const struct {
+    CircuitBreaker given;
+    CircuitBreaker expected;
+  } kCases[] = {
+      {{true, 0, 0, Seconds{0}}, {true, 1, 1, Seconds{1}}},
+      {{true, 4, 5, Seconds{6}}, {true, 4, 5, Seconds{6}}},
+      {{false, 0, 0, Seconds{0}}, {false, 0, 0, Seconds{0}}},  // for validate() to refuse
+  };
+  for (const auto& [given, expected] : kCases) {
+    GatewayConfig config;
+    config.circuit_breaker = given;
+    normalise(config);
+    EXPECT_EQ(config.circuit_breaker.failure_threshold, expected.failure_threshold);
+    EXPECT_EQ(config.circuit_breaker.success_threshold, expected.success_threshold);
+    EXPECT_EQ(config.circuit_breaker.timeout, expected.timeout);
+  }
 }
 
 }  // namespace
