@@ -29,13 +29,15 @@ std::string variable_of(std::string_view name) {
   return variable;
 }
 
-/// The value of a variable; an empty one counts as unset. Kubernetes sets SMG_PORT=tcp://… for a
-/// service named smg: no flag takes such a value, so it is not meant for us.
-std::optional<std::string> environment(const std::string& variable) {
+/// The value of a flag's variable. As unset count an empty one, and Kubernetes' SMG_PORT=tcp://…
+/// for a service named smg, which is not meant for us. Of a flag that guards access neither does:
+/// a key that came out empty would open what it was to close (ruling 26).
+std::optional<std::string> environment(const std::string& variable, const Flag& flag) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): read at the start, before there are threads.
   const char* value = std::getenv(variable.c_str());
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  if (std::string_view(value).starts_with("tcp://")) return std::nullopt;
+  if (value == nullptr) return std::nullopt;
+  const std::string_view text(value);
+  if (!flag.fails_closed && (text.empty() || text.starts_with("tcp://"))) return std::nullopt;
   return value;
 }
 
@@ -89,7 +91,7 @@ Words words_of(const CLI::Option& option, Arity arity) {
 
 }  // namespace
 
-void FlagSet::add(Flag flag) {
+Flag& FlagSet::add(Flag flag) {
   Entry entry;
   entry.name = first_name(flag.text.names);
   entry.refused = find_refused(entry.name);
@@ -102,7 +104,7 @@ void FlagSet::add(Flag flag) {
   entry.option->group(entry.heading);
   entry.option->description(entry.help + (shown_default.empty() ? "" : " [" + shown_default + "]"));
   entry.flag = std::move(flag);
-  entries_.push_back(std::move(entry));
+  return entries_.emplace_back(std::move(entry)).flag;
 }
 
 void FlagSet::toggle(const FlagText& text, bool& target) {
@@ -205,12 +207,12 @@ void FlagSet::apply(Entry& entry, Words words, bool negated) {
 }
 
 void FlagSet::apply_environment(Entry& entry) {
-  if (const auto value = environment(variable_of(entry.name))) {
+  if (const auto value = environment(variable_of(entry.name), entry.flag)) {
     apply(entry, is_list(entry.flag.arity) ? split_list(*value) : Words{*value});
     return;
   }
   for (const auto& variable : entry.flag.other_variables) {
-    const auto value = environment(variable);
+    const auto value = environment(variable, entry.flag);
     if (!value) continue;
     try {
       apply(entry, is_list(entry.flag.arity) ? split_list(*value) : Words{*value});

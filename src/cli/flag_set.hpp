@@ -34,7 +34,8 @@ struct Flag {
   std::function<void(const Words&)> apply;  ///< throws UsageError or ValueError
   /// Read after SMG_<FLAG>; a word in them that the flag does not understand is ignored.
   Words other_variables{};
-  Words choices{};  ///< for completion; `apply` judges the words
+  Words choices{};            ///< for completion; `apply` judges the words
+  bool fails_closed = false;  ///< a variable that is there counts, even if it is empty
 };
 
 /// The flags of one command. CLI11 finds their words on the command line; this class looks for the
@@ -46,7 +47,8 @@ class FlagSet {
   /// The heading in help of the flags added from now on.
   void group(std::string heading) { heading_ = std::move(heading); }
 
-  void add(Flag flag);
+  /// Returns the flag as it is kept, for as long as no other is added.
+  Flag& add(Flag flag);
   void toggle(const FlagText& text, bool& target);
   void text(const FlagText& text, std::string& target);
   void real(const FlagText& text, double& target);

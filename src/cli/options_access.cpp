@@ -5,8 +5,8 @@
 namespace smg::cli {
 namespace {
 
-/// A secret; an empty one would be a key that nobody can present.
-std::function<void(const Words&)> into_secret(std::string& target) {
+/// Nobody can present an empty key, and no token is from an issuer without a name.
+std::function<void(const Words&)> into_nonempty(std::string& target) {
   return [&target](const Words& words) {
     if (words.front().empty()) throw ValueError("Must not be empty");
     target = words.front();
@@ -55,11 +55,8 @@ void add_roles(std::map<std::string, config::Role>& roles, const Words& words) {
 
 void bind_tokens(FlagSet& flags, config::Access& access) {
   const auto add = [&flags](const FlagText& text, std::string& target, std::string variable) {
-    flags.add({text,
-               "none",
-               Arity::One,
-               [&target](const Words& words) { target = words.front(); },
-               {std::move(variable)}});
+    flags.add({text, "none", Arity::One, into_nonempty(target), {std::move(variable)}})
+        .fails_closed = true;
   };
   add({"--jwt-issuer", "URL",
        "identity provider whose tokens the control plane takes; else from JWT_ISSUER"},
@@ -69,32 +66,38 @@ void bind_tokens(FlagSet& flags, config::Access& access) {
   add({"--jwt-jwks-uri", "URL",
        "the provider's key set, if its discovery is not to be asked; else from JWT_JWKS_URI"},
       access.jwt_jwks_uri, "JWT_JWKS_URI");
-  flags.add(
-      {{"--jwt-role-mapping", "ROLE=ROLE...", "roles of the provider, and admin or user for each"},
-       "the same names",
-       Arity::AtLeastOne,
-       [&roles = access.jwt_roles](const Words& words) { add_roles(roles, words); }});
+  flags
+      .add({{"--jwt-role-mapping", "ROLE=ROLE...",
+             "roles of the provider, and admin or user for each"},
+            "the same names",
+            Arity::AtLeastOne,
+            [&roles = access.jwt_roles](const Words& words) { add_roles(roles, words); }})
+      .fails_closed = true;
 }
 
 }  // namespace
 
 void bind_access(FlagSet& flags, config::Access& access) {
   flags.group("Access");
-  flags.add({{"--api-key", "KEY",
-              "key that clients must present as a Bearer credential or in x-api-key, and that "
-              "workers without a key of their own are shown"},
-             "none",
-             Arity::One,
-             into_secret(access.api_key)});
+  flags
+      .add({{"--api-key", "KEY",
+             "key that clients must present as a Bearer credential or in x-api-key, and that "
+             "workers without a key of their own are shown"},
+            "none",
+            Arity::One,
+            into_nonempty(access.api_key)})
+      .fails_closed = true;
   flags.list({"--cors-allowed-origins", "ORIGIN...",
               "origins whose pages browsers let call the gateway; none or *: any"},
              access.cors_allowed_origins);
-  flags.add({{"--control-plane-api-keys", "ID:NAME:ROLE:KEY...",
-              "keys of the control plane, roles admin and user; else from CONTROL_PLANE_API_KEYS"},
-             "none",
-             Arity::AtLeastOne,
-             [&keys = access.control_keys](const Words& words) { add_control_keys(keys, words); },
-             {"CONTROL_PLANE_API_KEYS"}});
+  flags
+      .add({{"--control-plane-api-keys", "ID:NAME:ROLE:KEY...",
+             "keys of the control plane, roles admin and user; else from CONTROL_PLANE_API_KEYS"},
+            "none",
+            Arity::AtLeastOne,
+            [&keys = access.control_keys](const Words& words) { add_control_keys(keys, words); },
+            {"CONTROL_PLANE_API_KEYS"}})
+      .fails_closed = true;
   bind_tokens(flags, access);
   flags.toggle({"--control-plane-audit-enabled", "", "log every call of the control plane"},
                access.audit);

@@ -1,7 +1,26 @@
 """Which settings start the gateway, where a mistake would show only later, or never."""
 
+import pytest
+
 from binary import *
 from uploads import CHAT
+
+OPEN_SETTINGS = ("SMG_API_KEY", "SMG_CONTROL_PLANE_API_KEYS", "CONTROL_PLANE_API_KEYS", "JWT_ISSUER", "JWT_AUDIENCE",
+                 "JWT_JWKS_URI", "SMG_JWT_ROLE_MAPPING")
+
+
+@pytest.mark.parametrize("variable", OPEN_SETTINGS)
+async def test_a_key_that_came_out_empty_does_not_open_the_gateway(variable):
+    """Ruling 26."""
+    with pytest.raises(RuntimeError, match="exited with 1"):
+        async with Launched(env={variable: ""}):
+            pass
+
+
+async def test_other_empty_variables_count_as_unset():
+    async with Launched(env={"SMG_REQUEST_TIMEOUT_SECS": "", "SMG_LOG_LEVEL": ""}):
+        pass
+
 
 UNSOUND_RETRIES = ("--retry-max-retries", "0", "--retry-initial-backoff-ms", "0", "--retry-max-backoff-ms", "0",
                    "--retry-backoff-multiplier", "0", "--retry-jitter-factor", "2")

@@ -53,6 +53,36 @@ TEST_F(SettingSources, JudgesTheEnvironmentLikeTheCommandLine) {
   }
 }
 
+TEST_F(SettingSources, RefusesEmptyVariablesThatWouldOpenTheGateway) {
+  const struct {
+    std::string variable;
+    std::string flag;
+  } kCases[] = {
+      {"SMG_API_KEY", "--api-key"},
+      {"SMG_CONTROL_PLANE_API_KEYS", "--control-plane-api-keys"},
+      {"CONTROL_PLANE_API_KEYS", "--control-plane-api-keys"},
+      {"SMG_JWT_ISSUER", "--jwt-issuer"},
+      {"JWT_ISSUER", "--jwt-issuer"},
+      {"JWT_AUDIENCE", "--jwt-audience"},
+      {"JWT_JWKS_URI", "--jwt-jwks-uri"},
+      {"SMG_JWT_ROLE_MAPPING", "--jwt-role-mapping"},
+  };
+  const auto expect_refused = [](const Parsed& parsed, const std::string& flag) {
+    EXPECT_EQ(parsed.outcome.exit_code, 1) << parsed.err;
+    EXPECT_TRUE(contains(parsed.err, flag + ": ")) << parsed.err;
+  };
+  for (const auto& [variable, flag] : kCases) {
+    set(variable, "");
+    expect_refused(parse_launch({}), flag);
+    unset(variable);
+    expect_refused(parse_launch({"--config", file(flag.substr(2) + " = \"\"\n")}), flag);
+  }
+  set("SMG_API_KEY", "");
+  EXPECT_EQ(parse_launch({"--api-key", "k"}).outcome.config.access.api_key, "k");
+  set("SMG_API_KEY", "tcp://k");
+  EXPECT_EQ(parse_launch({}).outcome.config.access.api_key, "tcp://k");
+}
+
 TEST_F(SettingSources, TakesControlKeysFromTheCustomaryVariable) {
   const auto ids = [](const Arguments& arguments) {
     std::string found;
