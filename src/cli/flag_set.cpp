@@ -41,6 +41,19 @@ std::optional<std::string> environment(const std::string& variable, const Flag& 
   return value;
 }
 
+/// TOML's 1_000 as 1000. An underscore that has no digit on either side stays, to be refused.
+std::string without_digit_separators(std::string_view word) {
+  const auto is_digit = [word](std::size_t at) {
+    return at < word.size() && word[at] >= '0' && word[at] <= '9';
+  };
+  std::string plain;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool separates = word[i] == '_' && i > 0 && is_digit(i - 1) && is_digit(i + 1);
+    if (!separates) plain += word[i];
+  }
+  return plain;
+}
+
 bool is_list(Arity arity) {
   return arity == Arity::Any || arity == Arity::AtLeastOne;
 }
@@ -273,6 +286,19 @@ std::vector<FlagFacts> FlagSet::facts() const {
   return all;
 }
 
+/// CLI11 drops the quotes that tell text from numbers. Only where the words do not do as text may
+/// their underscores be those of TOML's numbers.
+void FlagSet::apply_file_words(Entry& entry, const Words& words, bool negated) {
+  try {
+    apply(entry, words, negated);
+  } catch (const UsageError&) {
+    Words plain;
+    for (const auto& word : words) plain.push_back(without_digit_separators(word));
+    if (plain == words) throw;
+    apply(entry, plain, negated);
+  }
+}
+
 void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& path) {
   // How CLI11 reports that a section begins and ends; the keys between have its name in theirs.
   if (item.name == "++" || item.name == "--") return;
@@ -284,7 +310,7 @@ void FlagSet::apply_file_item(const CLI::ConfigItem& item, const std::string& pa
     return;
   }
   if (entry->given) return;
-  apply(*entry, item.inputs, negated);
+  apply_file_words(*entry, item.inputs, negated);
 }
 
 void FlagSet::apply_file(const std::string& path) {

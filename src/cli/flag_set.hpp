@@ -114,6 +114,7 @@ class FlagSet {
   [[nodiscard]] Entry* find(std::string_view key, bool& negated);
   void apply(Entry& entry, Words words, bool negated = false);
   void apply_environment(Entry& entry);
+  void apply_file_words(Entry& entry, const Words& words, bool negated);
   void apply_file_item(const CLI::ConfigItem& item, const std::string& path);
 
   CLI::App& app_;

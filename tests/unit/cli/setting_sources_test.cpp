@@ -160,6 +160,37 @@ TEST_F(SettingSources, TakesAFile) {
   EXPECT_TRUE(config.listen.request_id_headers.empty());
 }
 
+TEST_F(SettingSources, TakesTheUnderscoresOfAFilesNumbersAndLeavesThoseOfText) {
+  const auto path = file(
+      "max-payload-size = 1_000\n"
+      "max-concurrent-requests = -1_0\n"
+      "request-timeout-secs = 1_2_3\n"
+      "retry-jitter-factor = 0.2_5\n"
+      "prometheus-duration-buckets = [0.5, 1_0]\n"
+      "cache-boundaries = [1_0, 2_0]\n"
+      "api-key = \"1_000\"\n"
+      "request-id-headers = [\"1_2\"]\n");
+  const auto parsed = parse_launch({"--config", path});
+  ASSERT_EQ(parsed.outcome.exit_code, std::nullopt) << parsed.err;
+  const auto& config = parsed.outcome.config;
+  EXPECT_EQ(config.limits.max_payload_size, 1000U);
+  EXPECT_EQ(config.admission.max_concurrent_requests, -10);
+  EXPECT_EQ(config.limits.request_timeout, Seconds{123});
+  EXPECT_EQ(config.retry.jitter, 0.25);
+  EXPECT_EQ(config.observability.duration_buckets, (std::vector<double>{0.5, 10}));
+  EXPECT_EQ(config.cache_aware.boundaries, (std::vector<std::uint64_t>{10, 20}));
+  EXPECT_EQ(config.access.api_key, "1_000");
+  EXPECT_EQ(config.listen.request_id_headers, Arguments{"1_2"});
+}
+
+TEST_F(SettingSources, RefusesUnderscoresElsewhere) {
+  for (const std::string value : {"_1", "1_", "1__0", "1_a", "_"}) {
+    EXPECT_EQ(parse_launch({"--config", file("io-threads = " + value + "\n")}).outcome.exit_code, 2)
+        << value;
+  }
+  EXPECT_EQ(parse_launch({"--io-threads", "1_0"}).outcome.exit_code, 2);
+}
+
 TEST_F(SettingSources, RefusesBadFiles) {
   const std::tuple<std::string, int, std::string_view> kCases[] = {
       {"bogus = 1\n", 1, "unknown key 'bogus'"},
