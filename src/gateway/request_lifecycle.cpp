@@ -367,7 +367,10 @@ net::Task<> RequestLifecycle::run_admin(Request& request, control::AdminRoute ro
     call.body.append(scratch.data(), *got);
     const auto limit = config_.limits.max_payload_size;
     if (call.body.size() > limit || client.announced_bytes() > limit - call.body.size()) {
-      answer(request, length_limit_exceeded());
+      answer(request,
+             render_error(fail(ErrorCode::BodyTooLarge,
+                               "Request body exceeded " + std::to_string(limit) + " bytes"),
+                          InferenceRoute::Generate));
       co_return;
     }
   }
