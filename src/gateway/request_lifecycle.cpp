@@ -33,17 +33,10 @@ class InService {
   bool ended_ = false;
 };
 
-/// Errors found in the body before it was a request to anybody: no router metric counts them.
-bool is_body_validation(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::JsonSyntax:
-    case ErrorCode::JsonData:
-    case ErrorCode::JsonRange:
-    case ErrorCode::NotJson:
-    case ErrorCode::ContentCoding:
-    case ErrorCode::BodyUnreadable: return true;
-    default: return false;
-  }
+/// Clients that leave, or whose upload stands still, are no errors of the router's (spec, request
+/// path section 3).
+bool is_router_error(ErrorCode code) noexcept {
+  return code != ErrorCode::ClientGone && code != ErrorCode::BodyStalled;
 }
 
 std::string_view id_prefix(std::string_view path) noexcept {
@@ -331,13 +324,16 @@ net::Task<> RequestLifecycle::run_inference(Request& request, InferenceRoute rou
 }
 
 void RequestLifecycle::record_inference(Request& request, const GatewayError* error) {
-  if (error != nullptr && is_body_validation(error->code)) return;
+  // What was wrong before it was a request to anybody is in no router metric.
+  if (!request.relayed->counted) return;
   const auto labels = request.relayed->labels();
-  if (error != nullptr && error->code != ErrorCode::ClientGone) {
-    metrics_.count_router_error(labels, row(error->code).error_type);
-  } else if (error == nullptr && request.status >= 500) {
+  if (error != nullptr) {
+    if (is_router_error(error->code)) {
+      metrics_.count_router_error(labels, row(error->code).error_type);
+    }
+  } else if (request.status >= 500) {
     metrics_.count_router_error(labels, "backend_error");
-  } else if (error == nullptr) {
+  } else {
     observe_success(request);
   }
 }

@@ -171,7 +171,7 @@ Result<Target> read_body(BufferedRequest& request) {
       find_target(mode, request.table(), context.route, request.fields.model, random_draw());
   context.shared = target ? target->pairs != nullptr : mode == config::RouterMode::PrefillDecode;
   if (target) context.model = target->model();
-  request.services.metrics.count_router_request(context.labels());
+  context.count(request.services.metrics);
   if (!target) count_unselected(request.services, target.error());
   return target;
 }

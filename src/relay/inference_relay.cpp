@@ -1,3 +1,4 @@
+#include "relay/attempt_loop.hpp"
 #include "relay/buffered_relay.hpp"
 #include "relay/routing_inputs.hpp"
 #include "relay/streaming_relay.hpp"
@@ -66,6 +67,8 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
     auto selected = select_by_head(*table, pool, head, config_.fleet);
     if (!selected) {
       metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
+      request.count(metrics_);
+      count_unselected(services, selected.error());
       return failed(selected.error());
     }
     selection = std::move(*selected);
@@ -79,7 +82,7 @@ net::Task<Result<>> InferenceRelay::run(RequestContext& request) {
   request.path = decision.path;
   metrics_.count_body_path(name_of(decision.path), name_of(decision.reason));
   if (selection) {
-    metrics_.count_router_request(request.labels());
+    request.count(metrics_);
     return run_streamed(services, request, std::move(selection));
   }
   return run_buffered(services, request, fleet_);

@@ -1,12 +1,24 @@
-"""How uploads past the limit are refused."""
+"""smg_router_request_errors_total beside smg_router_requests_total, and how uploads past the limit are refused."""
 
 import pytest
 
 from binary import *
 from uploads import *
 
+REQUESTS, ERRORS = "smg_router_requests_total", "smg_router_request_errors_total"
+UPSTREAM = "smg_router_upstream_responses_total"
 LIMIT = 3000
 BUFFERED = ("--retry-max-retries", "2", "--retry-initial-backoff-ms", "1", "--max-payload-size", LIMIT)
+
+
+async def counts(g: Gateway, requests: float, **errors: float) -> None:
+    """So many requests, and of them so many errors of each type."""
+    async def so_many() -> bool:
+        metrics = await g.metrics()
+        types = {labels["error_type"] for labels in metrics.labels(ERRORS)}
+        found = {t: metrics.value(ERRORS, error_type=t) for t in types}
+        return metrics.value(REQUESTS) == requests and found == errors
+    await eventually(so_many)
 
 
 @pytest.mark.parametrize("path", [CHAT, "/generate", "/workers"])
@@ -18,3 +30,41 @@ async def test_a_chunked_upload_past_the_limit_is_refused_in_json(path):
         assert answer.json()["error"]["message"] == f"Request body exceeded {LIMIT} bytes"
         announced = await g.post(path, body=bytes(LIMIT + 1))
         assert (announced.status, announced.error_code, announced.body) == (413, None, b"length limit exceeded")
+
+
+async def test_uploads_that_never_became_requests_are_no_router_errors():
+    async with Worker() as w, Launched(*BUFFERED, "--disable-circuit-breaker", workers=[w]) as g:
+        assert (await post_chunked(g, CHAT, bytes(LIMIT + 1))).status == 413
+        assert (await g.post(CHAT, {"messages": []})).status == 400
+        for leave in (Upload.reset, Upload.half_close):
+            async with Upload(g.port) as up:
+                await up.post(CHAT, 100)
+                await up.send(b"{")
+                leave(up)
+        assert (await g.post(CHAT, chat())).status == 200
+        await counts(g, 1)
+
+
+async def test_of_streamed_uploads_the_aborted_are_errors_and_the_stalled_are_not():
+    """request_path.md section 3."""
+    async with Worker() as w, Launched(*STREAM_ALL, "--stream-body-stall-timeout-secs", "1", workers=[w]) as g:
+        async with Upload(g.port) as up:
+            await up.post(CHAT, 100)
+            await up.send(b"{")
+            up.half_close()
+            assert (await up.response()).error_code == "request_body_aborted"
+        await counts(g, 1, validation_error=1)
+        async with Upload(g.port) as up:
+            await up.post(CHAT, 100)
+            await up.send(b"{")
+            assert (await up.response()).error_code == "request_body_stalled"
+        await counts(g, 2, validation_error=1)
+
+
+@pytest.mark.parametrize("flags", [BUFFERED, STREAM_ALL], ids=["buffered", "streamed"])
+async def test_a_target_that_is_no_worker_counts_alike_on_both_paths(flags):
+    async with Worker() as w, Launched(*flags, policy="consistent_hashing", workers=[w]) as g:
+        answer = await g.post(CHAT, chat(), headers=[("x-smg-target-worker", "9")])
+        assert (answer.status, answer.error_code) == (400, "invalid_target_worker")
+        await counts(g, 1, validation_error=1)
+        assert (await g.metrics()).value(UPSTREAM, error_code="invalid_target_worker", status_code="400") == 1

@@ -38,6 +38,13 @@ struct RequestContext {
   std::string model{};       ///< canonical id; empty: unknown
   std::string worker_url{};  ///< of the last attempt
   int status = 0;            ///< of the relayed response; 0: none was written
+  bool counted = false;      ///< smg_router_requests_total has it
+
+  /// What the labels say is known: smg_router_requests_total counts the request.
+  void count(observability::Metrics& metrics) {
+    metrics.count_router_request(labels());
+    counted = true;
+  }
 
   /// A head with this status is about to go to the client.
   void announce_head(int its_status) {
