@@ -13,13 +13,14 @@ struct Entry {
 // What smg_router_request_errors_total says of most.
 constexpr std::string_view kInvalid = "validation_error";
 constexpr std::string_view kNobody = "no_workers";
+constexpr std::string_view kLate = "timeout";
 constexpr std::string_view kBackend = "backend_error";
 constexpr std::string_view kOurs = "internal_error";
 
 /// One entry for each code, in their order.
 constexpr Entry kTable[] = {
     {BadRequest, {400, "", Fault::Client, kInvalid}},
-    {BodyStalled, {408, "request_body_stalled", Fault::Client, "timeout"}},
+    {BodyStalled, {408, "request_body_stalled", Fault::Client, kLate}},
     {BodyAborted, {400, "request_body_aborted", Fault::Client, kInvalid}},
     {BodyTooLarge, {413, "request_body_too_large", Fault::Client, kInvalid}},
     {BodyUnreadable, {400, "", Fault::Client, kInvalid}},
@@ -39,7 +40,7 @@ constexpr Entry kTable[] = {
     {WorkersOverloaded, {503, "worker_overload_protection_shed", Fault::Fleet, kNobody}},
     {NoWorkers, {503, "no_workers", Fault::Fleet, kNobody}},
     {UpstreamConnect, {502, "call_upstream_request_error", Fault::Worker, kBackend}},
-    {UpstreamTimeout, {504, "call_upstream_timeout", Fault::Worker, "timeout"}},
+    {UpstreamTimeout, {504, "call_upstream_timeout", Fault::Worker, kLate}},
     {UpstreamBodyFailed, {502, "read_response_body_failed", Fault::Worker, kBackend}},
     {UpstreamResponseTooLarge, {502, "upstream_response_too_large", Fault::Worker, kBackend}},
     {PrefillBadRequest, {400, "prefill_bad_request", Fault::Client, kInvalid}},
@@ -79,6 +80,17 @@ static_assert(in_order(), "the table's entries stand at their codes");
 
 const ErrorRow& row(ErrorCode code) noexcept {
   return kTable[static_cast<std::size_t>(code)].row;
+}
+
+// The spec, router modes section 0.
+std::string_view error_type_of(int status) noexcept {
+  switch (status) {
+    case 400: return kInvalid;
+    case 404: return kNobody;
+    case 408:
+    case 504: return kLate;
+    default: return status >= 500 ? kBackend : kOurs;
+  }
 }
 
 }  // namespace smg

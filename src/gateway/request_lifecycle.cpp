@@ -328,11 +328,9 @@ void RequestLifecycle::record_inference(Request& request, const GatewayError* er
   if (!request.relayed->counted) return;
   const auto labels = request.relayed->labels();
   if (error != nullptr) {
-    if (is_router_error(error->code)) {
-      metrics_.count_router_error(labels, row(error->code).error_type);
-    }
+    if (is_router_error(error->code)) metrics_.count_router_error(labels, error->error_type());
   } else if (request.status >= 500) {
-    metrics_.count_router_error(labels, "backend_error");
+    metrics_.count_router_error(labels, error_type_of(request.status));
   } else {
     observe_success(request);
   }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from binary import *
+from pairs import *
 from uploads import *
 
 REQUESTS, ERRORS = "smg_router_requests_total", "smg_router_request_errors_total"
@@ -68,3 +68,38 @@ async def test_a_target_that_is_no_worker_counts_alike_on_both_paths(flags):
         assert (answer.status, answer.error_code) == (400, "invalid_target_worker")
         await counts(g, 1, validation_error=1)
         assert (await g.metrics()).value(UPSTREAM, error_code="invalid_target_worker", status_code="400") == 1
+
+
+async def cut_short(ex: Exchange) -> None:
+    await ex.read_body()
+    await ex.start(200, [("Content-Type", "application/json")])
+    await ex.write(b"{")
+    await ex.gone()
+
+
+async def test_what_comes_too_late_is_a_timeout():
+    """router_modes.md section 0: the label follows the status."""
+    flags = ("--disable-retries", "--request-timeout-secs", "1", "--disable-circuit-breaker")
+    async with Worker(handler=cut_short) as w, Launched(*flags, workers=[w]) as g:
+        answer = await g.post(CHAT, chat())
+        assert (answer.status, answer.error_code) == (504, "read_response_body_failed")
+        await counts(g, 1, timeout=1)
+        w.handler = lambda ex: ex.reply_json({}, 504)
+        assert (await g.post(CHAT, chat())).status == 504
+        await counts(g, 2, timeout=2)
+        w.handler = lambda ex: ex.reply_json({}, 501)
+        assert (await g.post(CHAT, chat())).status == 501
+        await counts(g, 3, timeout=2, backend_error=1)
+
+
+async def refusing(ex: Exchange) -> None:
+    await ex.read_body()
+    await ex.reply_json({"error": {"message": "no"}}, 400)
+
+
+async def test_a_prefill_worker_that_refuses_is_a_validation_error():
+    for kind, code in ((VllmWorker, "prefill_upstream_error"), (Worker, "prefill_bad_request")):
+        async with kind("m", handler=refusing) as p, kind("m") as d, Pairs(prefill=[p], decode=[d]) as g:
+            answer = await g.post(CHAT, chat())
+            assert (answer.status, answer.error_code) == (400, code)
+            await counts(g, 1, validation_error=1)

@@ -71,11 +71,14 @@ struct ErrorRow {
   int status;                  ///< HTTP status towards the client
   std::string_view wire_code;  ///< `error.code` and X-SMG-Error-Code; empty: neither is sent
   Fault fault;
-  std::string_view error_type;  ///< label of smg_router_request_errors_total
+  std::string_view error_type;  ///< label of smg_router_request_errors_total, at this status
 };
 
 /// The table row of a code. Defined for every enumerator.
 [[nodiscard]] const ErrorRow& row(ErrorCode code) noexcept;
+
+/// What smg_router_request_errors_total says of a request that ended with this status.
+[[nodiscard]] std::string_view error_type_of(int status) noexcept;
 
 /// An error on its way from where it arises to where it is rendered. `message` is shown to clients:
 /// it names a worker by its id or URL without user info, and never holds body text or credentials.
@@ -89,6 +92,11 @@ struct GatewayError {
 
   [[nodiscard]] int status() const noexcept {
     return status_override != 0 ? status_override : row(code).status;
+  }
+
+  /// Of the status that the client gets, where it is not the table's.
+  [[nodiscard]] std::string_view error_type() const noexcept {
+    return status_override != 0 ? error_type_of(status_override) : row(code).error_type;
   }
 };
 

@@ -76,7 +76,7 @@ class Metrics {
   void observe_router_duration(const RouterLabels& labels, Elapsed elapsed);
   /// smg_router_ttft_seconds, likewise: until the first byte of a streamed answer.
   void observe_ttft(const RouterLabels& labels, Elapsed elapsed);
-  /// smg_router_request_errors_total. `error_type`: ErrorRow::error_type.
+  /// smg_router_request_errors_total. `error_type`: GatewayError::error_type, error_type_of.
   void count_router_error(const RouterLabels& labels, std::string_view error_type);
   /// smg_router_upstream_responses_total: one for each attempt, failures made here included.
   void count_upstream_response(int status, std::string_view error_code);

@@ -98,5 +98,25 @@ TEST(GatewayError, StatusIsTheTablesUnlessOverridden) {
   EXPECT_EQ(GatewayError{}.status(), 500);
 }
 
+TEST(GatewayError, ErrorTypeIsTheTablesUnlessTheStatusIsOverridden) {
+  const struct {
+    GatewayError error;
+    std::string_view expected;
+  } kCases[] = {
+      {{ErrorCode::UpstreamBodyFailed, ""}, "backend_error"},
+      {{ErrorCode::UpstreamBodyFailed, "", 504}, "timeout"},
+      {{ErrorCode::UpstreamTimeout, ""}, "timeout"},
+      {{ErrorCode::NoAvailableWorkers, ""}, "no_workers"},
+      {{ErrorCode::PrefillBadRequest, "", 400}, "validation_error"},
+      {{ErrorCode::PrefillUpstreamError, "", 400}, "validation_error"},
+      {{ErrorCode::PrefillUpstreamError, "", 404}, "no_workers"},
+      {{ErrorCode::PrefillUpstreamError, ""}, "backend_error"},
+      {{ErrorCode::DecodeError, "", 408}, "timeout"},
+      {{ErrorCode::DecodeError, "", 501}, "backend_error"},
+      {{ErrorCode::DecodeError, "", 429}, "internal_error"},
+  };
+  for (const auto& [error, expected] : kCases) EXPECT_EQ(error.error_type(), expected);
+}
+
 }  // namespace
 }  // namespace smg
