@@ -45,22 +45,24 @@ std::optional<CircuitBreaker::Permit> CircuitBreaker::admit(TimePoint now) {
 void CircuitBreaker::record(Permit permit, Outcome outcome, TimePoint now) {
   if (outcome != Outcome::None) series_.count_circuit_outcome(outcome == Outcome::Success);
   if (!permit.trial) {
-    if (outcome == Outcome::None) return;
-    const bool keeps_closed = outcome == Outcome::Success && state() == CircuitState::Closed &&
-                              failures_.load(std::memory_order_relaxed) == 0;
+    if (outcome == Outcome::None || state() != CircuitState::Closed) return;
+    const bool keeps_closed =
+        outcome == Outcome::Success && failures_.load(std::memory_order_relaxed) == 0;
     if (keeps_closed) return set_successes(successes_.load(std::memory_order_relaxed) + 1);
   }
   const std::lock_guard lock(mutex_);
   if (permit.trial && trials_.load(std::memory_order_relaxed) > 0) {
     trials_.fetch_sub(1, std::memory_order_relaxed);
   }
+  // What began before it opened is old news: neither does it keep it open longer, nor does it
+  // decide what the trials are for.
+  if (!permit.trial && state() != CircuitState::Closed) return;
   if (outcome == Outcome::Failure) record_failure(now);
   if (outcome == Outcome::Success) record_success();
 }
 
 void CircuitBreaker::record_failure(TimePoint now) {
-  // Failures of requests from before it opened do not keep it open longer.
-  if (state() == CircuitState::Open) return;
+  if (state() == CircuitState::Open) return;  // by another trial
   const auto failures = failures_.load(std::memory_order_relaxed) + 1;
   set_failures(failures);
   set_successes(0);

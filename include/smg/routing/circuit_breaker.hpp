@@ -25,7 +25,8 @@ enum class Outcome : std::uint8_t {
 ///
 /// Closed opens after `failure_threshold` failures in a row. Open turns half-open when `timeout`
 /// has passed and somebody asks. Half-open lets at most `success_threshold` requests through at a
-/// time: as many successes in a row close it, one failure opens it again.
+/// time: as many successes in a row close it, one failure opens it again. These trials alone move
+/// it then; of requests from before it opened, only the metrics hear.
 class CircuitBreaker {
  public:
   /// The right to send one request, to be given back with its outcome.

@@ -151,6 +151,32 @@ TEST_F(CircuitBreakerTest, LateResultsOfEarlierRequestsDoNotKeepItOpenLonger) {
   EXPECT_EQ(breaker.reopens_at(), due);
 }
 
+/// Ruling 19: the trials decide.
+TEST_F(CircuitBreakerTest, LateResultsOfEarlierRequestsDoNotMoveAHalfOpenOne) {
+  for (const Outcome outcome : {Success, Failure, None}) {
+    CircuitBreaker late(settings(), *series);
+    const auto admit = [&] { return late.admit(now).value(); };
+    std::vector<CircuitBreaker::Permit> early;
+    for (int i = 0; i < 6; ++i) early.push_back(admit());
+    for (std::size_t i = 0; i < 3; ++i) late.record(early[i], Failure, now);
+    pass(60);
+    const auto trial = admit();
+    for (std::size_t i = 3; i < 6; ++i) late.record(early[i], outcome, now);
+    EXPECT_EQ(late.state(), CircuitState::HalfOpen);
+    const auto second = admit();
+    EXPECT_FALSE(late.admit(now)) << "no trial has been given back";
+    late.record(trial, Success, now);
+    EXPECT_EQ(late.state(), CircuitState::HalfOpen);
+    late.record(second, Success, now);
+    EXPECT_EQ(late.state(), CircuitState::Closed);
+  }
+  const std::string text = metrics.exposition();
+  EXPECT_NE(text.find(R"(smg_worker_cb_outcomes_total{outcome="success",worker="http://w"} 9)"),
+            std::string::npos)
+      << "they are counted all the same\n"
+      << text;
+}
+
 TEST_F(CircuitBreakerTest, ATrialThatOutlivesItsTimeStillCountsAsOne) {
   half_open();
   const auto slow = breaker.admit(now);
