@@ -29,10 +29,13 @@ Result<Target> find_pairs(const routing::WorkerTable& table, InferenceRoute rout
   if (const auto* pairs = names_nothing ? nullptr : table.find_pairs(model.value_or(""))) {
     return Target{nullptr, pairs};
   }
-  return fail(ErrorCode::NoAvailableWorkers, "No prefill workers available for model '" +
-                                                 model.value_or("unknown") +
-                                                 "'. Please check if prefill servers are "
-                                                 "configured and healthy.");
+  GatewayError nobody =
+      fail(ErrorCode::NoAvailableWorkers, "No prefill workers available for model '" +
+                                              model.value_or("unknown") +
+                                              "'. Please check if prefill servers are "
+                                              "configured and healthy.");
+  nobody.retry_after_seconds = 1;  // one may be registered at any time
+  return nobody;
 }
 
 }  // namespace

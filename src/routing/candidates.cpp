@@ -51,6 +51,7 @@ std::unique_ptr<Selection> admit_one(const WorkerTable& table, std::vector<Worke
 }
 
 int seconds_until_change(std::span<Worker* const> workers, TimePoint now) {
+  if (workers.empty()) return 1;
   auto soonest = std::chrono::seconds(3600);
   for (const Worker* worker : workers) {
     auto wait = worker->facts().health.interval;

@@ -31,8 +31,8 @@ struct Candidates {
                                                    std::vector<Worker*> eligible,
                                                    const RoutingRequest& request);
 
-/// Whole seconds until the state of some worker can change: its breaker, or at its next health
-/// check.
+/// Whole seconds, at least 1, until the state of some worker can change: its breaker, or at its
+/// next health check. Of nobody: 1, as one may be registered at any time.
 [[nodiscard]] int seconds_until_change(std::span<Worker* const> workers, TimePoint now);
 
 /// WorkersOverloaded, for a model by its canonical id.

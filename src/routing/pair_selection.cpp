@@ -48,35 +48,47 @@ std::optional<GatewayError> find_targets(Side& prefill, Side& decode) {
   return std::nullopt;
 }
 
-void find_side(Side& side, TimePoint now) {
-  const std::span<Worker* const> named(&side.target, 1);
-  side.candidates = find_candidates(side.target != nullptr ? named : side.pool.workers, now);
+/// Whom the side is to take one of: the worker that the client names, or any of the pool.
+std::span<Worker* const> choice_of(const Side& side) noexcept {
+  if (side.target == nullptr) return side.pool.workers;
+  return {&side.target, 1};
 }
 
-GatewayError nobody(const Side& side, const PairPools& pools, TimePoint now) {
+void find_side(Side& side, TimePoint now) {
+  side.candidates = find_candidates(choice_of(side), now);
+}
+
+/// The other role's workers are not waited for: their change would not help.
+GatewayError nobody(const Side& side, TimePoint now) {
   if (side.candidates.eligible.empty() && side.candidates.relief) {
     return all_overloaded(side.pool.model, *side.candidates.relief);
   }
   GatewayError none = fail(ErrorCode::NoAvailableWorkers,
                            "No available servers: No available " + std::string(role_of(side)) +
                                " workers (all circuits open or unhealthy)");
-  none.retry_after_seconds = std::min(seconds_until_change(pools.prefill.workers, now),
-                                      seconds_until_change(pools.decode.workers, now));
+  none.retry_after_seconds = seconds_until_change(choice_of(side), now);
   return none;
 }
 
 GatewayError role_is_missing(const PairPools& pools) {
   const std::string role(
       name_of(pools.prefill.workers.empty() ? WorkerRole::Prefill : WorkerRole::Decode));
-  return fail(ErrorCode::NoAvailableWorkers, "No " + role + " workers available. Please check if " +
-                                                 role + " servers are configured and healthy.");
+  GatewayError missing =
+      fail(ErrorCode::NoAvailableWorkers, "No " + role + " workers available. Please check if " +
+                                              role + " servers are configured and healthy.");
+  missing.retry_after_seconds = seconds_until_change({}, {});
+  return missing;
 }
 
-GatewayError no_agreement(const PairPools& pools) {
-  return fail(ErrorCode::NoAvailableWorkers,
-              "No available prefill worker can be paired with an available decode worker: " +
-                  pools.prefill.workers.front()->facts().pd.pairing.text() + " and " +
-                  pools.decode.workers.front()->facts().pd.pairing.text() + " do not agree");
+GatewayError no_agreement(const PairPools& pools, TimePoint now) {
+  GatewayError none =
+      fail(ErrorCode::NoAvailableWorkers,
+           "No available prefill worker can be paired with an available decode worker: " +
+               pools.prefill.workers.front()->facts().pd.pairing.text() + " and " +
+               pools.decode.workers.front()->facts().pd.pairing.text() + " do not agree");
+  none.retry_after_seconds = std::min(seconds_until_change(pools.prefill.workers, now),
+                                      seconds_until_change(pools.decode.workers, now));
+  return none;
 }
 
 std::size_t healthy_workers(const ModelPool& pool) noexcept {
@@ -103,18 +115,18 @@ Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
   find_side(decode, now);
   auto& first = prefill.candidates.eligible;
   auto& second = decode.candidates.eligible;
-  if (first.empty()) return nobody(prefill, pools, now);
-  if (second.empty()) return nobody(decode, pools, now);
+  if (first.empty()) return nobody(prefill, now);
+  if (second.empty()) return nobody(decode, now);
   // From here on it is not for their load alone that nobody is left.
   prefill.candidates.relief = decode.candidates.relief = std::nullopt;
   std::erase_if(first, [&](const Worker* worker) { return !agrees_with_one(*worker, second); });
-  if (first.empty()) return no_agreement(pools);
+  if (first.empty()) return no_agreement(pools, now);
   WorkerPair pair;
   pair.prefill = choose(table, prefill, avoid);
-  if (!pair.prefill) return nobody(prefill, pools, now);
+  if (!pair.prefill) return nobody(prefill, now);
   std::erase_if(second, [&](const Worker* w) { return !agree(*w, pair.prefill->worker()); });
   pair.decode = choose(table, decode, avoid);
-  if (!pair.decode) return nobody(decode, pools, now);
+  if (!pair.decode) return nobody(decode, now);
   return pair;
 }
 

@@ -20,8 +20,9 @@ Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const
   const auto target = pool.policy->target(pool.workers, filled);
   if (!target) return target.error();
   const bool named = *target != nullptr;
-  auto candidates =
-      find_candidates(named ? std::span<Worker* const>(&*target, 1) : pool.workers, now);
+  const std::span<Worker* const> choice =
+      named ? std::span<Worker* const>(&*target, 1) : pool.workers;
+  auto candidates = find_candidates(choice, now);
   std::vector<Worker*> kept_back;
   if (!named) kept_back = keep_back(candidates.eligible, avoid);
   filled.kept_back = kept_back;
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const
   if (auto selection = admit_one(table, std::move(candidates.eligible), filled)) return selection;
   GatewayError none = fail(ErrorCode::NoAvailableWorkers,
                            "All workers are unavailable (circuit breaker open or unhealthy)");
-  none.retry_after_seconds = seconds_until_change(pool.workers, now);
+  none.retry_after_seconds = seconds_until_change(choice, now);
   return none;
 }
 

@@ -63,6 +63,15 @@ TEST_F(TargetTest, FollowsModeAndModel) {
   }
 }
 
+TEST_F(TargetTest, AModelWithoutPairsMayBeAskedForAgain) {
+  for (const auto model : {"nope", "whole", ""}) {
+    const auto none =
+        find_target(RouterMode::PrefillDecode, *table_, InferenceRoute::Generate, model, 0.5);
+    ASSERT_FALSE(none) << model;
+    EXPECT_EQ(none.error().retry_after_seconds, 1) << model;
+  }
+}
+
 TEST_F(TargetTest, AModelOfBothKindsIsDrawn) {
   const auto draw = [&](double number) {
     return find(RouterMode::MultiModel, "both", InferenceRoute::Generate, number);

@@ -75,6 +75,7 @@ TEST_F(PairSelectionTest, SaysWhichRoleIsMissing) {
   const auto message = [&] {
     const auto pair = select();
     EXPECT_EQ(pair.error().code, ErrorCode::NoAvailableWorkers);
+    EXPECT_GE(pair.error().retry_after_seconds, 1);
     return pair.error().message;
   };
   EXPECT_NE(message().find("No prefill workers available"), std::string::npos);
@@ -87,6 +88,16 @@ TEST_F(PairSelectionTest, SaysWhichRoleIsMissing) {
   prefill.set_status(WorkerStatus::NotReady);
   EXPECT_NE(message().find("No available prefill workers"), std::string::npos);
   EXPECT_EQ(select().error().retry_after_seconds, 60) << "the next health check";
+}
+
+/// Ruling 17.
+TEST_F(PairSelectionTest, WaitsForTheRoleThatHasNobodyAlone) {
+  add(WorkerRole::Prefill);
+  Worker& decode = add(WorkerRole::Decode);
+  decode.set_status(WorkerStatus::NotReady);
+  EXPECT_EQ(select().error().retry_after_seconds, 60) << "prefill is there already";
+  decode.set_status(WorkerStatus::Ready);
+  EXPECT_TRUE(select());
 }
 
 TEST_F(PairSelectionTest, LeavesNoPermitBehindWhenTheOtherRoleHasNobody) {
