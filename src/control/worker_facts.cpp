@@ -169,6 +169,15 @@ config::CircuitBreaker breaker_settings(const WorkerSpec& spec,
   return settings;
 }
 
+routing::BreakerStatuses breaker_statuses(const WorkerSpec& spec) {
+  routing::BreakerStatuses statuses;
+  if (!spec.resilience) return statuses;
+  const auto& own = *spec.resilience;
+  if (own.retryable_status_codes) statuses.failures.emplace(*own.retryable_status_codes);
+  if (own.capacity_status_codes) statuses.capacity.emplace(*own.capacity_status_codes);
+  return statuses;
+}
+
 }  // namespace
 
 std::vector<ModelCard> model_cards(const WorkerSpec& spec, const DiscoveredWorker& discovered,
@@ -244,6 +253,7 @@ routing::WorkerFacts worker_facts(const std::string& id, const WorkerSpec& spec,
   }
   facts.health = health_settings(spec, config.health);
   facts.circuit_breaker = breaker_settings(spec, config.circuit_breaker);
+  facts.breaker_statuses = breaker_statuses(spec);
   facts.load = load_settings(spec, config);
   return facts;
 }

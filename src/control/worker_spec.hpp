@@ -49,7 +49,8 @@ struct PoolOverrides {
   std::optional<bool> http2;
 };
 
-/// `resilience` of a worker spec. The retry fields and the lists of status codes have no effect.
+/// `resilience` of a worker spec. The retry fields have no effect (the page): the two lists
+/// say what a status tells the breaker, not what is retried.
 struct ResilienceOverrides {
   std::optional<std::uint32_t> max_retries;
   std::optional<std::uint32_t> initial_backoff_ms;

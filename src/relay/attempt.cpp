@@ -70,11 +70,11 @@ void Attempt::close_exchange() noexcept {
 
 void Attempt::settle(int status) {
   count_response(status);
-  selection_->settle(outcome_of(status));
+  settle_completed(status);
 }
 
 void Attempt::settle_completed(int status) {
-  selection_->settle(outcome_of(status));
+  selection_->settle(outcome_of(status, worker().facts().breaker_statuses));
 }
 
 void Attempt::count_response(int status) {

@@ -6,6 +6,18 @@ namespace smg::relay {
 
 using routing::Outcome;
 
+namespace {
+
+bool speaks_of_overload(int status, const std::optional<routing::StatusSet>& own) noexcept {
+  return own ? own->contains(status) : status == 429 || status == 529;
+}
+
+bool is_failure(int status, const std::optional<routing::StatusSet>& own) noexcept {
+  return own ? own->contains(status) : status == 408 || status >= 500;
+}
+
+}  // namespace
+
 bool is_retryable(int status) noexcept {
   switch (status) {
     case 408:
@@ -22,9 +34,9 @@ bool is_retryable(const GatewayError& error) noexcept {
   return row(error.code).fault == Fault::Worker && is_retryable(error.status());
 }
 
-Outcome outcome_of(int status) noexcept {
-  if (status == 429 || status == 529) return Outcome::None;
-  return status == 408 || status >= 500 ? Outcome::Failure : Outcome::Success;
+Outcome outcome_of(int status, const routing::BreakerStatuses& own) noexcept {
+  if (speaks_of_overload(status, own.capacity)) return Outcome::None;
+  return is_failure(status, own.failures) ? Outcome::Failure : Outcome::Success;
 }
 
 Outcome outcome_of(const GatewayError& error) noexcept {

@@ -6,6 +6,7 @@
 
 #include <smg/base/error.hpp>
 #include <smg/config/gateway_config.hpp>
+#include <smg/routing/breaker_statuses.hpp>
 #include <smg/routing/circuit_breaker.hpp>
 
 namespace smg::relay {
@@ -17,9 +18,10 @@ namespace smg::relay {
 /// a status of those above.
 [[nodiscard]] bool is_retryable(const GatewayError& error) noexcept;
 
-/// What a status tells a circuit breaker (ruling 19): 408 and 5xx are failures, those that speak of
-/// overload (429, 529) tell nothing, everything else is a success.
-[[nodiscard]] routing::Outcome outcome_of(int status) noexcept;
+/// What a status tells a circuit breaker (ruling 19): those that speak of overload (429, 529) tell
+/// nothing, 408 and other 5xx are failures, everything else is a success. Either set may be
+/// replaced by one of the worker's own; a status in both tells nothing.
+[[nodiscard]] routing::Outcome outcome_of(int status, const routing::BreakerStatuses& own) noexcept;
 
 /// What an error tells a circuit breaker: only a worker's fault is held against the worker.
 [[nodiscard]] routing::Outcome outcome_of(const GatewayError& error) noexcept;

@@ -11,6 +11,7 @@
 
 #include <smg/config/gateway_config.hpp>
 #include <smg/observability/worker_series.hpp>
+#include <smg/routing/breaker_statuses.hpp>
 #include <smg/routing/circuit_breaker.hpp>
 #include <smg/routing/data_parallel.hpp>
 #include <smg/routing/load_report.hpp>
@@ -45,6 +46,7 @@ struct WorkerFacts {
   config::Seconds drain_settle{5};
   config::Health health;
   config::CircuitBreaker circuit_breaker;
+  BreakerStatuses breaker_statuses;
   LoadSettings load;
   std::optional<DataParallelRank> rank;
   PdFacts pd;

@@ -187,10 +187,13 @@ TEST(WorkerFacts, FollowTheFlagsUnlessTheSpecSaysOtherwise) {
   EXPECT_EQ(plain.health.interval, config::Seconds(33));
   EXPECT_EQ(plain.drain_settle, config::Seconds(5));
   EXPECT_EQ(plain.circuit_breaker.failure_threshold, 4U);
+  EXPECT_FALSE(plain.breaker_statuses.failures);
+  EXPECT_FALSE(plain.breaker_statuses.capacity);
   const auto spec = spec_of(R"({"url":"http://h:1","http_pool":{"timeout_secs":1},
       "health":{"check_interval_secs":2,"failure_threshold":9,"disable_health_check":true,
                 "drain_settle_secs":0},
-      "resilience":{"cb_failure_threshold":1,"cb_timeout_secs":6,"disable_circuit_breaker":true}})");
+      "resilience":{"cb_failure_threshold":1,"cb_timeout_secs":6,"disable_circuit_breaker":true,
+                    "retryable_status_codes":[418,100,999],"capacity_status_codes":[]}})");
   const auto own = worker_facts("id", spec, {}, config);
   EXPECT_EQ(own.request_timeout, config::Seconds(1));
   EXPECT_EQ(own.health.interval, config::Seconds(2));
@@ -201,6 +204,11 @@ TEST(WorkerFacts, FollowTheFlagsUnlessTheSpecSaysOtherwise) {
   EXPECT_EQ(own.circuit_breaker.failure_threshold, 1U);
   EXPECT_EQ(own.circuit_breaker.timeout, config::Seconds(6));
   EXPECT_TRUE(own.circuit_breaker.disabled);
+  for (const int status : {418, 100, 999}) {
+    EXPECT_TRUE(own.breaker_statuses.failures->contains(status)) << status;
+  }
+  EXPECT_FALSE(own.breaker_statuses.failures->contains(503));
+  EXPECT_FALSE(own.breaker_statuses.capacity->contains(429));
 }
 
 TEST(PoolSettings, FollowTheFlagsUnlessTheSpecSaysOtherwise) {

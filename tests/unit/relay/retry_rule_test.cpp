@@ -23,7 +23,33 @@ TEST(RetryRule, WhatAStatusTellsABreaker) {
     Outcome expected = Outcome::Success;
     if (status == 408 || status >= 500) expected = Outcome::Failure;
     if (status == 429 || status == 529) expected = Outcome::None;
-    EXPECT_EQ(outcome_of(status), expected) << status;
+    EXPECT_EQ(outcome_of(status, {}), expected) << status;
+  }
+}
+
+/// Spec, circuit breaker: each list of a worker's own replaces the usual one whole.
+TEST(RetryRule, AWorkersOwnStatusesReplaceTheUsual) {
+  using enum routing::Outcome;
+  using routing::StatusSet;
+  const std::vector<int> none;
+  const std::vector<int> teapot{418};
+  const std::vector<int> unavailable{503};
+  const struct {
+    std::optional<StatusSet> failures;
+    std::optional<StatusSet> capacity;
+    std::vector<std::pair<int, Outcome>> outcomes;
+  } cases[] = {
+      {StatusSet(teapot), {}, {{418, Failure}, {503, Success}, {408, Success}, {429, None}}},
+      {{}, StatusSet(unavailable), {{503, None}, {429, Success}, {529, Failure}, {500, Failure}}},
+      {StatusSet(teapot), StatusSet(unavailable), {{418, Failure}, {503, None}, {429, Success}}},
+      {StatusSet(teapot), StatusSet(teapot), {{418, None}, {500, Success}}},
+      {StatusSet(none), StatusSet(none), {{429, Success}, {500, Success}, {999, Success}}},
+  };
+  for (const auto& c : cases) {
+    for (const auto& [status, outcome] : c.outcomes) {
+      EXPECT_EQ(outcome_of(status, {c.failures, c.capacity}), outcome)
+          << &c - cases << ": " << status;
+    }
   }
 }
 
