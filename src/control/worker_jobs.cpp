@@ -81,11 +81,15 @@ void WorkerRegistry::registered(const EntryPtr& entry, const ProbedWorker& probe
   entry->load.reset();
   const auto& pool = probed.pool;
   const bool http2 = pool->settings().http2 && !pool->origin().tls;
+  const auto former = entry->workers;
   std::vector<routing::WorkerPtr> workers;
   for (auto& facts : facts_of(*entry, rank_count(entry->discovered, config_.fleet), http2)) {
+    const auto rank = workers.size();
+    const routing::Worker* const predecessor = rank < former.size() ? former[rank].get() : nullptr;
     auto series = metrics_.open_worker_series(facts.url);
     series->set_http2(http2);
-    workers.push_back(std::make_shared<routing::Worker>(std::move(facts), pool, std::move(series)));
+    workers.push_back(
+        std::make_shared<routing::Worker>(std::move(facts), pool, std::move(series), predecessor));
     workers.back()->set_status(WorkerStatus::Ready);
   }
   if (config_.upstream.http2) {
@@ -94,11 +98,10 @@ void WorkerRegistry::registered(const EntryPtr& entry, const ProbedWorker& probe
   }
   entry->job.reset();
   if (entry->kept) keep(*entry);
-  const auto former = entry->registered() ? entry->workers.front() : nullptr;
   install(*entry, std::move(workers));
   start_health_checks(entry);
   start_load_polls(entry);
-  if (former && former->shared_pool() != pool) former->pool().retire();
+  if (!former.empty() && former.front()->shared_pool() != pool) former.front()->pool().retire();
   const auto& facts = entry->workers.front()->facts();
   observability::log_info("worker registered", {{"worker", entry->url()},
                                                 {"id", entry->id},

@@ -146,8 +146,8 @@ std::uint32_t ActiveSessions::count(std::string_view key, const Worker& worker) 
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.by_key.find(std::string(key));
   if (found == shard.by_key.end()) return 0;
-  for (const auto& [serial, requests] : found->second) {
-    if (serial == worker.serial()) return requests;
+  for (const auto& [at, requests] : found->second) {
+    if (at == &worker.in_flight()) return requests;
   }
   return 0;
 }
@@ -156,12 +156,12 @@ void ActiveSessions::add(const std::string& key, Worker& worker) {
   Shard& shard = shard_of(key);
   const std::lock_guard lock(shard.mutex);
   auto& workers = shard.by_key[key];
-  for (auto& [serial, requests] : workers) {
-    if (serial != worker.serial()) continue;
+  for (auto& [at, requests] : workers) {
+    if (at != &worker.in_flight()) continue;
     ++requests;
     return;
   }
-  workers.push_back({worker.serial(), 1});
+  workers.push_back({&worker.in_flight(), 1});
   worker.active_keys().fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -172,7 +172,7 @@ void ActiveSessions::remove(const std::string& key, Worker& worker) {
   if (found == shard.by_key.end()) return;
   auto& workers = found->second;
   const auto at = std::find_if(workers.begin(), workers.end(), [&](const AtWorker& entry) {
-    return entry.serial == worker.serial();
+    return entry.worker == &worker.in_flight();
   });
   if (at == workers.end() || --at->requests > 0) return;
   worker.active_keys().fetch_sub(1, std::memory_order_relaxed);

@@ -78,7 +78,8 @@ class PinMap {
 };
 
 /// How many requests of each session are in flight at each worker. Thread-safe, sharded like
-/// PinMap. Also counts, in Worker::active_keys, the sessions of a worker.
+/// PinMap. Also counts, in Worker::active_keys, the sessions of a worker. A worker that registers
+/// again keeps them.
 class ActiveSessions {
  public:
   [[nodiscard]] std::uint32_t count(std::string_view key, const Worker& worker) const;
@@ -91,7 +92,7 @@ class ActiveSessions {
   class Hold;
 
   struct AtWorker {
-    std::uint32_t serial;
+    const InFlight* worker;
     std::uint32_t requests;
   };
 

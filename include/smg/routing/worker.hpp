@@ -52,7 +52,13 @@ struct WorkerFacts {
   PdFacts pd;
 };
 
-/// What changes about a worker while it serves, shared by all io threads.
+/// What is in flight at a worker through this gateway: apart from what is read for every request.
+struct alignas(64) InFlight {
+  std::atomic<std::uint32_t> requests{0};
+  std::atomic<std::uint32_t> keys{0};
+};
+
+/// What else changes about a worker while it serves, shared by all io threads.
 struct WorkerState {
   WorkerState(const config::CircuitBreaker& settings,
               std::unique_ptr<observability::WorkerSeries> worker_series)
@@ -62,8 +68,6 @@ struct WorkerState {
   CircuitBreaker breaker;
   std::atomic<WorkerStatus> status{WorkerStatus::Pending};
   const std::uint32_t serial = next_serial();
-  alignas(64) std::atomic<std::uint32_t> load{0};
-  std::atomic<std::uint32_t> active_keys{0};
   LoadBoard board;
 
  private:
@@ -76,15 +80,22 @@ struct WorkerState {
 /// A registered worker: fixed facts, and the state that all io threads share. Thread-safe.
 class Worker {
  public:
+  /// `predecessor`: the worker registered before under the same URL, or nullptr. What is in flight
+  /// at it is in flight at this one: it is the same engine.
   Worker(WorkerFacts facts, std::shared_ptr<upstream::HostPool> pool,
-         std::unique_ptr<observability::WorkerSeries> series)
+         std::unique_ptr<observability::WorkerSeries> series, const Worker* predecessor = nullptr)
       : facts_(std::move(facts)),
         pool_(std::move(pool)),
-        state_(std::make_shared<WorkerState>(facts_.circuit_breaker, std::move(series))) {}
+        state_(std::make_shared<WorkerState>(facts_.circuit_breaker, std::move(series))),
+        in_flight_(predecessor != nullptr ? predecessor->in_flight_
+                                          : std::make_shared<InFlight>()) {}
 
   /// The same worker with changed facts: connections, status, breaker and requests in flight go on.
   Worker(WorkerFacts facts, const Worker& predecessor)
-      : facts_(std::move(facts)), pool_(predecessor.pool_), state_(predecessor.state_) {}
+      : facts_(std::move(facts)),
+        pool_(predecessor.pool_),
+        state_(predecessor.state_),
+        in_flight_(predecessor.in_flight_) {}
 
   [[nodiscard]] const WorkerFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const std::string& url() const noexcept { return facts_.url; }
@@ -105,10 +116,12 @@ class Worker {
   [[nodiscard]] bool healthy() const noexcept { return status() == WorkerStatus::Ready; }
   /// Requests in flight through this gateway.
   [[nodiscard]] std::uint32_t load() const noexcept {
-    return state_->load.load(std::memory_order_relaxed);
+    return in_flight_->requests.load(std::memory_order_relaxed);
   }
   /// Sticky keys with a request in flight at this worker; policies count it.
-  [[nodiscard]] std::atomic<std::uint32_t>& active_keys() noexcept { return state_->active_keys; }
+  [[nodiscard]] std::atomic<std::uint32_t>& active_keys() noexcept { return in_flight_->keys; }
+  /// Shared by all that have been registered in turn under the URL.
+  [[nodiscard]] const InFlight& in_flight() const noexcept { return *in_flight_; }
   [[nodiscard]] auto& series() const noexcept { return *state_->series; }  ///< for a scrape
   [[nodiscard]] LoadBoard& board() noexcept { return state_->board; }
   [[nodiscard]] const LoadBoard& board() const noexcept { return state_->board; }
@@ -122,6 +135,7 @@ class Worker {
   const WorkerFacts facts_;
   const std::shared_ptr<upstream::HostPool> pool_;
   const std::shared_ptr<WorkerState> state_;
+  const std::shared_ptr<InFlight> in_flight_;
 };
 
 using WorkerPtr = std::shared_ptr<Worker>;
@@ -130,12 +144,12 @@ using WorkerPtr = std::shared_ptr<Worker>;
 class LoadGuard {
  public:
   explicit LoadGuard(Worker& worker) noexcept : worker_(worker) {
-    worker_.state_->load.fetch_add(1, std::memory_order_relaxed);
+    worker_.in_flight_->requests.fetch_add(1, std::memory_order_relaxed);
     worker_.state_->series->request_began();
   }
   ~LoadGuard() {
     worker_.state_->series->request_ended();
-    worker_.state_->load.fetch_sub(1, std::memory_order_relaxed);
+    worker_.in_flight_->requests.fetch_sub(1, std::memory_order_relaxed);
   }
   LoadGuard(const LoadGuard&) = delete;
   LoadGuard& operator=(const LoadGuard&) = delete;

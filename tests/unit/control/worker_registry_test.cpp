@@ -100,6 +100,26 @@ TEST_F(WorkerRegistryTest, PutRegistersAnewUnderTheSameId) {
   until(page, R"("priority":50,"cost":4.0)");
 }
 
+/// The requests in flight are the engine's, however often it registers.
+TEST_F(WorkerRegistryTest, PutKeepsTheLoadAndDrainsForIt) {
+  start();
+  const std::string page = add();
+  until(page, R"("status":"ready","load":0)");
+  {
+    const routing::WorkerPtr before = registry_->workers().front();
+    const routing::LoadGuard running(*before);
+    const std::string spec =
+        R"({"url":")" + worker_.url() + R"(","cost":4,"health":{"drain_settle_secs":600}})";
+    EXPECT_EQ(call(http::Method::Put, page, spec).status, 202);
+    until(page, R"("cost":4.0)");
+    EXPECT_NE(get(page).body.find(R"("load":1)"), std::string::npos);
+    EXPECT_EQ(call(http::Method::Delete, page).status, 202);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));  // thrice its poll
+    EXPECT_NE(get(page).body.find(R"("status":"draining","load":1)"), std::string::npos);
+  }
+  until(page, "WORKER_NOT_FOUND");
+}
+
 TEST_F(WorkerRegistryTest, DrainsUntilTheLastRequestHasEnded) {
   start();
   const std::string page = add(R"(,"health":{"drain_settle_secs":600})");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/routing/simulated_fleet.hpp"
+#include "unit/routing/test_fleet.hpp"
 
 namespace smg::routing {
 namespace {
@@ -108,6 +109,21 @@ TEST(ActiveSessions, CountsRequestsByKeyAndWorker) {
   other.reset();
   EXPECT_EQ(fleet[0].active_keys(), 0U);
   EXPECT_EQ(fleet[1].active_keys(), 1U);
+}
+
+TEST(ActiveSessions, AWorkerThatRegistersAgainKeepsThem) {
+  TestFleet fleet;
+  Worker& before = fleet.add();
+  Worker after(before.facts(), nullptr, fleet.metrics.open_worker_series("http://w0"), &before);
+  const auto sessions = std::make_shared<ActiveSessions>();
+  auto early = ActiveSessions::begin(sessions, "a", before);
+  auto late = ActiveSessions::begin(sessions, "a", after);
+  EXPECT_EQ(sessions->count("a", after), 2U);
+  EXPECT_EQ(after.active_keys(), 1U) << "one session";
+  early.reset();
+  EXPECT_EQ(sessions->count("a", after), 1U);
+  late.reset();
+  EXPECT_EQ(after.active_keys(), 0U);
 }
 
 }  // namespace

@@ -97,6 +97,23 @@ TEST_F(WorkerTableTest, ASuccessorOfAWorkerSharesItsState) {
   EXPECT_EQ(after.facts().priority, 7U);
 }
 
+TEST_F(WorkerTableTest, AWorkerThatRegistersAgainSharesOnlyWhatIsInFlight) {
+  Worker& before = fleet.add();
+  const LoadGuard early(before);
+  Worker after(before.facts(), nullptr, fleet.metrics.open_worker_series("http://w0"), &before);
+  EXPECT_EQ(after.load(), 1U);
+  {
+    const LoadGuard late(after);
+    EXPECT_EQ(after.load(), 2U);
+  }
+  EXPECT_EQ(after.load(), 1U);
+  after.set_status(WorkerStatus::Ready);
+  before.set_status(WorkerStatus::Draining);
+  EXPECT_EQ(after.status(), WorkerStatus::Ready);
+  EXPECT_NE(&after.breaker(), &before.breaker());
+  EXPECT_NE(after.serial(), before.serial());
+}
+
 TEST(WorkerStatus, NamesAreThoseOfTheApi) {
   EXPECT_EQ(name_of(WorkerStatus::Pending), "pending");
   EXPECT_EQ(name_of(WorkerStatus::Ready), "ready");
