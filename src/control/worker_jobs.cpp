@@ -99,6 +99,7 @@ void WorkerRegistry::registered(const EntryPtr& entry, const ProbedWorker& probe
   entry->job.reset();
   if (entry->kept) keep(*entry);
   install(*entry, std::move(workers));
+  for (const auto& worker : former) worker->series().retire();
   start_health_checks(entry);
   start_load_polls(entry);
   if (!former.empty() && former.front()->shared_pool() != pool) former.front()->pool().retire();
@@ -139,6 +140,7 @@ void WorkerRegistry::drop(const EntryPtr& entry) {
   std::erase(entries_, entry);
   const auto workers = std::exchange(entry->workers, {});
   publish();
+  for (const auto& worker : workers) worker->series().retire();
   workers.front()->pool().retire();
   observability::log_info("worker removed", {{"worker", entry->url()}, {"id", entry->id}});
 }

@@ -50,10 +50,8 @@ struct WorkerSlot {
   /// The handle whose word counts for the gauges; null once it has gone before an older one.
   std::atomic<const WorkerSeries*> newest{nullptr};
 
-  // Counters are made at their first sample.
-  using LazyCounter = std::atomic<prometheus::Counter*>;
-  std::array<std::array<LazyCounter, kCircuitStateCount>, kCircuitStateCount> transitions{};
-  std::array<LazyCounter, 2> outcomes{};  ///< failure, success
+  /// Of failures and successes; made at their first sample.
+  std::array<std::atomic<prometheus::Counter*>, 2> outcomes{};
 
   /// What the gauges are to show, but for RequestsActive, which is counted. Apart from what is read
   /// for every request.
@@ -62,12 +60,21 @@ struct WorkerSlot {
   // The rest is guarded by WorkerFamilies::mutex_.
 
   std::array<prometheus::Gauge*, kWorkerGaugeCount> gauges{};
+  /// Counters, made at their first sample.
+  std::array<std::array<prometheus::Counter*, kCircuitStateCount>, kCircuitStateCount>
+      transitions{};
   /// By protocol: idle, in use, and open.
   using ConnectionGauges = std::array<prometheus::Gauge*, 3>;
   std::array<ConnectionGauges, kUpstreamProtocolCount> connections{};
 
-  std::vector<std::size_t> rows;       ///< of the tally, one for each handle
+  /// What a handle counts in.
+  struct Row {
+    std::size_t number;  ///< in the tally
+    bool retired = false;
+  };
+  std::vector<Row> rows;               ///< one for each handle
   std::array<std::int64_t, 2> gone{};  ///< outcomes that former handles counted
+  bool hidden = false;                 ///< its series have left before its handles
 };
 
 /// The families whose series come and go with workers.
@@ -79,6 +86,9 @@ class WorkerFamilies {
   /// and the row that the handle counts in.
   [[nodiscard]] std::pair<WorkerSlot*, std::size_t> open(std::string_view url);
   void close(WorkerSlot& slot, std::size_t row);
+  /// The slot's series leave at an exposition that finds all of its handles retired and no request
+  /// in service.
+  void retire(WorkerSlot& slot, std::size_t row);
 
   /// Requests that began, or ended if negative. A thread's first count takes memory: where there is
   /// none, the gauge may be off rather than the process gone.
@@ -93,7 +103,10 @@ class WorkerFamilies {
                        bool is_own);
 
  private:
+  void make_outcome(WorkerSlot& slot, bool success);
   void remove_series(const WorkerSlot& slot);
+  [[nodiscard]] bool is_over(const WorkerSlot& slot) const;
+  [[nodiscard]] std::int64_t count_in_service(const WorkerSlot& slot) const;
   void show();
   void show(const WorkerSlot& slot) const;
 
@@ -105,8 +118,9 @@ class WorkerFamilies {
   prometheus::Family<prometheus::Counter>& outcomes_;
   RowTally<kWorkerEventCount> tally_;
   std::mutex
-      mutex_;  // of slots_; also makes the end of a URL's series and their new start exclusive
+      mutex_;  // of the slots; also makes the end of a URL's series and their new start exclusive
   std::map<std::string, std::unique_ptr<WorkerSlot>, std::less<>> slots_;
+  std::vector<std::unique_ptr<WorkerSlot>> hidden_;
 };
 
 }  // namespace smg::observability

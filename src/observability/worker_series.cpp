@@ -81,33 +81,63 @@ std::pair<WorkerSlot*, std::size_t> WorkerFamilies::open(std::string_view url) {
     found = slots_.emplace(slot->url, std::move(slot)).first;
   }
   WorkerSlot& slot = *found->second;
-  slot.rows.push_back(tally_.open());
-  return {&slot, slot.rows.back()};
+  slot.rows.push_back({tally_.open()});
+  return {&slot, slot.rows.back().number};
 }
 
 void WorkerFamilies::close(WorkerSlot& slot, std::size_t row) {
   const std::lock_guard lock(mutex_);
   const auto totals = tally_.totals(row);
   for (std::size_t i = 0; i < slot.gone.size(); ++i) slot.gone[i] += totals[i];
-  std::erase(slot.rows, row);
+  std::erase_if(slot.rows, [row](const WorkerSlot::Row& own) { return own.number == row; });
   tally_.close(row);
   if (!slot.rows.empty()) return;
-  remove_series(slot);
-  slots_.erase(slots_.find(slot.url));
+  if (slot.hidden) {
+    std::erase_if(hidden_, [&slot](const auto& other) { return other.get() == &slot; });
+  } else {
+    remove_series(slot);
+    slots_.erase(slots_.find(slot.url));
+  }
+}
+
+void WorkerFamilies::retire(WorkerSlot& slot, std::size_t row) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::find(slot.rows, row, &WorkerSlot::Row::number)->retired = true;
 }
 
 void WorkerFamilies::show() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [url, slot] : slots_) show(*slot);
+  for (auto at = slots_.begin(); at != slots_.end();) {
+    auto& slot = at->second;
+    if (is_over(*slot)) {
+      remove_series(*slot);
+      slot->hidden = true;
+      hidden_.push_back(std::move(slot));
+      at = slots_.erase(at);
+    } else {
+      show(*slot);
+      ++at;
+    }
+  }
+}
+
+bool WorkerFamilies::is_over(const WorkerSlot& slot) const {
+  return std::ranges::all_of(slot.rows, &WorkerSlot::Row::retired) && count_in_service(slot) <= 0;
+}
+
+std::int64_t WorkerFamilies::count_in_service(const WorkerSlot& slot) const {
+  std::int64_t active = 0;
+  for (const auto& row : slot.rows) {
+    active += tally_.totals(row.number)[static_cast<std::size_t>(WorkerEvent::Active)];
+  }
+  return active;
 }
 
 void WorkerFamilies::show(const WorkerSlot& slot) const {
   auto outcomes = slot.gone;
-  std::int64_t active = 0;
-  for (const std::size_t row : slot.rows) {
-    const auto totals = tally_.totals(row);
+  for (const auto& row : slot.rows) {
+    const auto totals = tally_.totals(row.number);
     for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] += totals[i];
-    active += totals[static_cast<std::size_t>(WorkerEvent::Active)];
   }
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     Counter* counter = slot.outcomes[i].load(std::memory_order_acquire);
@@ -117,7 +147,7 @@ void WorkerFamilies::show(const WorkerSlot& slot) const {
     slot.gauges[i]->Set(static_cast<double>(slot.values[i].load(std::memory_order_relaxed)));
   }
   raise_to(*slot.gauges[static_cast<std::size_t>(WorkerGauge::RequestsActive)],
-           static_cast<double>(active));
+           static_cast<double>(count_in_service(slot)));
 }
 
 void WorkerFamilies::remove_series(const WorkerSlot& slot) {
@@ -129,8 +159,8 @@ void WorkerFamilies::remove_series(const WorkerSlot& slot) {
     connections_open_.Remove(open);
   }
   for (const auto& row : slot.transitions) {
-    for (const auto& counter : row) {
-      if (Counter* made = counter.load()) transitions_.Remove(made);
+    for (Counter* made : row) {
+      if (made != nullptr) transitions_.Remove(made);
     }
   }
   for (const auto& counter : slot.outcomes) {
@@ -141,6 +171,7 @@ void WorkerFamilies::remove_series(const WorkerSlot& slot) {
 void WorkerFamilies::set_connections(WorkerSlot& slot, UpstreamProtocol protocol,
                                      ConnectionCounts counts, bool is_own) {
   const std::lock_guard lock(mutex_);
+  if (slot.hidden) return;
   auto& gauges = slot.connections[static_cast<std::size_t>(protocol)];
   if (gauges[0] == nullptr) {
     if (!is_own && counts.idle + counts.in_use == 0) return;
@@ -158,27 +189,30 @@ void WorkerFamilies::set_connections(WorkerSlot& slot, UpstreamProtocol protocol
 }
 
 void WorkerFamilies::count_transition(WorkerSlot& slot, CircuitState from, CircuitState to) {
-  auto& counter = slot.transitions[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-  Counter* made = counter.load(std::memory_order_acquire);
+  const std::lock_guard lock(mutex_);
+  if (slot.hidden) return;
+  auto& made = slot.transitions[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   if (made == nullptr) {
-    // Two threads may come here at once: the family gives both the same counter.
     made = &transitions_.Add({{"worker", slot.url},
                               {"from", std::string(name_of(from))},
                               {"to", std::string(name_of(to))}});
-    counter.store(made, std::memory_order_release);
   }
   made->Increment();
 }
 
 void WorkerFamilies::count_outcome(WorkerSlot& slot, std::size_t row, bool success) {
-  auto& counter = slot.outcomes[index_of(success)];
-  if (counter.load(std::memory_order_relaxed) == nullptr) {
-    // Here too.
-    Counter& made =
-        outcomes_.Add({{"worker", slot.url}, {"outcome", success ? "success" : "failure"}});
-    counter.store(&made, std::memory_order_release);
-  }
+  const auto& counter = slot.outcomes[index_of(success)];
+  if (counter.load(std::memory_order_relaxed) == nullptr) make_outcome(slot, success);
   tally_.count(row, index_of(success));
+}
+
+void WorkerFamilies::make_outcome(WorkerSlot& slot, bool success) {
+  const std::lock_guard lock(mutex_);
+  if (slot.hidden) return;
+  // Two threads may come here at once: the family gives both the same counter.
+  slot.outcomes[index_of(success)].store(
+      &outcomes_.Add({{"worker", slot.url}, {"outcome", success ? "success" : "failure"}}),
+      std::memory_order_release);
 }
 
 WorkerSeries::WorkerSeries(std::shared_ptr<WorkerFamilies> families, std::string_view url)
@@ -191,6 +225,10 @@ WorkerSeries::~WorkerSeries() {
   const WorkerSeries* self = this;
   slot_->newest.compare_exchange_strong(self, nullptr);
   families_->close(*slot_, row_);
+}
+
+void WorkerSeries::retire() {
+  families_->retire(*slot_, row_);
 }
 
 bool WorkerSeries::speaks_for_worker() const noexcept {

@@ -34,7 +34,8 @@ struct WorkerSlot;
 enum class WorkerGauge : std::uint8_t;
 
 /// The series that carry one worker's URL. They are in the exposition, gauges from 0 on, for as
-/// long as a handle of that URL lives, and leave with the last one (ruling 29).
+/// long as a handle of that URL lives, and leave with the last one (ruling 29), or before it: once
+/// all are retired and no request is in service.
 ///
 /// Handles of one URL may overlap, when a worker is registered again while its former self drains.
 /// Counters and active requests then add up; the other gauges show what the newest handle says.
@@ -48,6 +49,9 @@ class WorkerSeries {
   WorkerSeries(const WorkerSeries&) = delete;
   WorkerSeries& operator=(const WorkerSeries&) = delete;
   ~WorkerSeries();
+
+  /// The worker has left the fleet. What is still counted then may be seen by nobody.
+  void retire();
 
   /// smg_worker_requests_active: a request was dispatched to the worker, or its response has ended.
   void request_began() noexcept;

@@ -120,6 +120,23 @@ TEST_F(WorkerRegistryTest, PutKeepsTheLoadAndDrainsForIt) {
   until(page, "WORKER_NOT_FOUND");
 }
 
+/// Ruling 29: whoever still looks at the fleet as it was.
+TEST_F(WorkerRegistryTest, TheSeriesOfARemovedWorkerGoWhileItIsRemembered) {
+  start();
+  const std::string page = add();
+  until(page, R"("status":"ready")");
+  const auto before = table_on(0);
+  EXPECT_EQ(call(http::Method::Put, page, R"({"url":")" + worker_.url() + R"(","cost":4})").status,
+            202);
+  until(page, R"("cost":4.0)");
+  const auto after = table_on(0);
+  const std::string series = R"({worker=")" + worker_.url() + "\"";
+  EXPECT_NE(metrics_.exposition().find(series), std::string::npos);
+  EXPECT_EQ(call(http::Method::Delete, page).status, 202);
+  until(page, "WORKER_NOT_FOUND");
+  EXPECT_EQ(metrics_.exposition().find(series), std::string::npos);
+}
+
 TEST_F(WorkerRegistryTest, DrainsUntilTheLastRequestHasEnded) {
   start();
   const std::string page = add(R"(,"health":{"drain_settle_secs":600})");

@@ -152,6 +152,47 @@ TEST_F(WorkerSeriesTest, OutcomesOfAHandleStayAsLongAsTheUrlDoes) {
   EXPECT_TRUE(shows(successes(1)));
 }
 
+TEST_F(WorkerSeriesTest, RetiredWorkerIsShownWhileItHasRequestsInService) {
+  const auto former = metrics.open_worker_series(kUrl);
+  const auto current = metrics.open_worker_series(kUrl);
+  former->request_began();
+  former->retire();
+  EXPECT_TRUE(shows(gauge("requests_active", 1))) << "another is not retired";
+  current->retire();
+  EXPECT_TRUE(shows(gauge("requests_active", 1)));
+  former->request_ended();
+  EXPECT_FALSE(mentions(kUrl));
+}
+
+TEST_F(WorkerSeriesTest, NothingBringsBackTheSeriesOfARetiredWorker) {
+  const auto retired = metrics.open_worker_series(kUrl);
+  retired->count_circuit_outcome(true);
+  retired->count_circuit_transition(CircuitState::Closed, CircuitState::Open);
+  retired->set_connections(UpstreamProtocol::Http1, {2, 3}, true);
+  retired->retire();
+  EXPECT_FALSE(mentions(kUrl));
+  const auto use = [](WorkerSeries& series) {
+    series.request_began();
+    series.set_health(true);
+    series.count_circuit_outcome(true);
+    series.count_circuit_outcome(false);
+    series.count_circuit_transition(CircuitState::Closed, CircuitState::Open);
+    series.count_circuit_transition(CircuitState::Open, CircuitState::HalfOpen);
+    series.set_connections(UpstreamProtocol::Http1, {2, 3}, true);
+    series.set_connections(UpstreamProtocol::Http2, {2, 3}, true);
+  };
+  use(*retired);
+  EXPECT_FALSE(mentions(kUrl));
+
+  const auto again = metrics.open_worker_series(kUrl);
+  EXPECT_TRUE(shows(gauge("health", 0)));
+  EXPECT_FALSE(mentions("smg_worker_cb_outcomes_total"));
+  use(*retired);
+  EXPECT_TRUE(shows(gauge("requests_active", 0)));
+  use(*again);
+  EXPECT_TRUE(shows(gauge("requests_active", 1)));
+}
+
 TEST_F(WorkerSeriesTest, RequestsMayEndOnAnotherThread) {
   const auto series = metrics.open_worker_series(kUrl);
   for (int i = 0; i < 3; ++i) series->request_began();
