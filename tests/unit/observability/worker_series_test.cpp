@@ -225,7 +225,9 @@ TEST_F(WorkerSeriesTest, WorkersComeAndGoWhileOthersCount) {
         const auto passing = metrics.open_worker_series(kUrl);  // one URL for all threads
         passing->request_began();
         passing->set_health(true);
+        passing->retire();
         passing->count_circuit_outcome(false);
+        passing->count_circuit_transition(CircuitState::Closed, CircuitState::Open);
         lasting->count_circuit_outcome(true);
       }
     });
