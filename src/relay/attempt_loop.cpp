@@ -19,10 +19,10 @@ net::Task<bool> back_off(const Services& services, RequestContext& request,
 
 }  // namespace
 
-GatewayError nobody_left(const Services& services) {
+GatewayError nobody_left() {
   GatewayError none = fail(ErrorCode::NoAvailableWorkers,
                            "All workers of the model have left since the request began");
-  none.retry_after_seconds = static_cast<int>(services.config.health.interval.count());
+  none.retry_after_seconds = 1;  // one may be registered at any time
   return none;
 }
 

@@ -30,7 +30,7 @@ class AttemptMaker {
                                                      std::span<const std::string_view> types);
 
 /// What an attempt finds once the last worker of its model has left the fleet.
-[[nodiscard]] GatewayError nobody_left(const Services& services);
+[[nodiscard]] GatewayError nobody_left();
 
 /// Counts an attempt that has found no worker.
 void count_unselected(const Services& services, const GatewayError& error);

@@ -84,7 +84,7 @@ Result<std::unique_ptr<routing::Selection>> BufferedRelay::select() {
   const routing::WorkerTable& table = request_.table();
   const auto* const pool = table.find(request_.context.model);
   auto selected = pool == nullptr
-                      ? nobody_left(services_)
+                      ? nobody_left()
                       : routing::select_worker(table, *pool, request_.inputs->request(), failed_,
                                                std::chrono::steady_clock::now());
   if (!selected) {

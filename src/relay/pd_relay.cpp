@@ -42,7 +42,7 @@ Result<routing::WorkerPair> PairRelay::select() {
   const routing::WorkerTable& table = request_.table();
   const auto* const pools = table.find_pairs(request_.context.model);
   auto selected = pools == nullptr
-                      ? nobody_left(request_.services)
+                      ? nobody_left()
                       : routing::select_pair(table, *pools, request_.inputs->request(), failed_,
                                              std::chrono::steady_clock::now());
   if (!selected) {
