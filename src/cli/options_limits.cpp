@@ -10,7 +10,8 @@ void bind_limits(FlagSet& flags, config::Limits& limits, config::Admission& admi
                 "largest request body that is kept only so that it can be retried"},
                limits.max_buffered_request_bytes);
   flags.duration({"--stream-body-stall-timeout-secs", "SECS",
-                  "patience with a streamed upload that stands still; 0: endless"},
+                  "patience with a streamed upload that stands still (a buffered one has no "
+                  "such limit); 0: endless"},
                  limits.stream_body_stall_timeout);
   flags.duration({"--request-timeout-secs", "SECS", "time that a worker has for a whole request"},
                  limits.request_timeout);
