@@ -184,7 +184,6 @@ async def test_a_named_worker_is_waited_for():
         answer = await g.post(CHAT, chat(), headers=named)
         assert (answer.status, answer.header("x-smg-error-code")) == (503, "no_available_workers")
         assert 95 <= int(answer.header("retry-after")) <= 100
-        assert answer.json()["error"]["message"].startswith(f"Worker {bad.url} is unavailable")
 
 
 async def test_pairs_say_how_long_to_wait():
