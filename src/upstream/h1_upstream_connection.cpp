@@ -266,6 +266,7 @@ net::Task<> H1UpstreamConnection::arrival() {
 
 /// False: there is nothing yet.
 Result<bool> H1UpstreamConnection::read_more_of_head() {
+  if (++reads_in_turn_ > kReadsInTurn) return false;
   const auto scratch = thread_.scratch().first(http::kHeadReadBytes);
   const IoResult got = stream_->read(scratch);
   if (got.status == IoResult::Status::Done) {

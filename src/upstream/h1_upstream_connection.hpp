@@ -90,7 +90,7 @@ class H1UpstreamConnection final : public UpstreamExchange, private net::StreamO
   bool head_request_ = false;
   bool response_begun_ = false;
   bool body_ended_ = false;
-  int reads_in_turn_ = 0;  ///< of a body, since the loop was last waited for
+  int reads_in_turn_ = 0;  ///< since the loop was last waited for
   bool surplus_ = false;
 
   std::optional<GatewayError> aborted_;
