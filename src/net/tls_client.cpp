@@ -63,6 +63,8 @@ TlsClient::TlsClient(const TlsClientSettings& settings) : state_(std::make_uniqu
   SSL_CTX* context = state_->context.get();
   if (context == nullptr) throw std::runtime_error("cannot set up TLS: " + last_tls_error());
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // A renegotiation would have writes wait for reads that nobody is making.
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   if (settings.trust_system) state_->system_trust.emplace();
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
