@@ -1,5 +1,7 @@
 #include "upstream/h2_hub.hpp"
 
+#include <algorithm>
+
 #include "upstream/h2_exchange.hpp"
 #include "upstream/h2_upstream_connection.hpp"
 #include <smg/upstream/connect_worker.hpp>
@@ -110,8 +112,10 @@ net::Task<> H2Hub::connect(std::shared_ptr<H2Hub> self) {
   // It was given up for want of requests, and one has come since.
   if (!connected && abort.aborted() && !waiting_.empty()) co_return open_connection();
   if (!connected) {
-    // While another connection serves, what waits may wait for it.
-    if (connections_.empty()) fail_waiting(connected.error());
+    // While another connection serves, what waits may wait for it; one that drains takes nothing.
+    const bool none_serves = std::ranges::all_of(
+        connections_, [](const auto& connection) { return connection->is_draining(); });
+    if (none_serves) fail_waiting(connected.error());
     co_return;
   }
   if (retired_ && waiting_.empty()) co_return;

@@ -42,8 +42,11 @@ class H2Hub : public std::enable_shared_from_this<H2Hub> {
   void deliver(H2StreamEvent event);
   void capacity_changed();
   /// The worker allows so many streams at a time. The least it has said counts for all connections:
-  /// a worker that lowers its limit means itself, not the connection it says so on.
-  void limit_announced(std::size_t streams) noexcept { limit_ = std::min(limit_, streams); }
+  /// a worker that lowers its limit means itself, not the connection it says so on. 0 is for the
+  /// moment only (RFC 9113 6.5.2), and for that connection.
+  void limit_announced(std::size_t streams) noexcept {
+    if (streams > 0) limit_ = std::min(limit_, streams);
+  }
   [[nodiscard]] std::size_t stream_limit() const noexcept { return limit_; }
   /// A connection has come to carry streams, or carries none any more.
   void count_in_use(std::ptrdiff_t change) noexcept;

@@ -16,9 +16,10 @@ class H2UpstreamConnection final : private net::StreamObserver, private http::H2
 
   /// Whether it takes another stream now.
   [[nodiscard]] bool has_room() const noexcept;
-  /// It takes no further stream, but only because of the worker's limit.
+  /// It takes no further stream, but only because of the worker's limit. Not so one that may carry
+  /// none at all for the moment: another connection would hear the same.
   [[nodiscard]] bool is_full() const noexcept {
-    return !draining_ && settings_seen_ && !has_room();
+    return !draining_ && settings_seen_ && !streams_.empty() && !has_room();
   }
 
   [[nodiscard]] bool is_draining() const noexcept { return draining_; }
