@@ -4,6 +4,23 @@
 #include <iterator>
 
 namespace smg::routing {
+namespace {
+
+/// Takes out and returns those with a serial in `avoid`, unless nobody else is left.
+std::vector<Worker*> keep_back(std::vector<Worker*>& eligible,
+                               std::span<const std::uint32_t> avoid) {
+  if (avoid.empty()) return {};
+  const auto tried = [&](const Worker* worker) {
+    return std::find(avoid.begin(), avoid.end(), worker->serial()) != avoid.end();
+  };
+  std::vector<Worker*> kept_back;
+  std::copy_if(eligible.begin(), eligible.end(), std::back_inserter(kept_back), tried);
+  if (kept_back.size() == eligible.size()) return {};
+  std::erase_if(eligible, tried);
+  return kept_back;
+}
+
+}  // namespace
 Candidates find_candidates(std::span<Worker* const> workers, TimePoint now) {
   Candidates found;
   found.eligible.reserve(workers.size());
@@ -19,21 +36,10 @@ Candidates find_candidates(std::span<Worker* const> workers, TimePoint now) {
   return found;
 }
 
-std::vector<Worker*> keep_back(std::vector<Worker*>& eligible,
-                               std::span<const std::uint32_t> avoid) {
-  if (avoid.empty()) return {};
-  const auto tried = [&](const Worker* worker) {
-    return std::find(avoid.begin(), avoid.end(), worker->serial()) != avoid.end();
-  };
-  std::vector<Worker*> kept_back;
-  std::copy_if(eligible.begin(), eligible.end(), std::back_inserter(kept_back), tried);
-  if (kept_back.size() == eligible.size()) return {};
-  std::erase_if(eligible, tried);
-  return kept_back;
-}
-
 std::unique_ptr<Selection> admit_one(const WorkerTable& table, std::vector<Worker*> eligible,
-                                     const RoutingRequest& request) {
+                                     std::span<const std::uint32_t> avoid, RoutingRequest request) {
+  const auto kept_back = keep_back(eligible, avoid);
+  request.kept_back = kept_back;
   Policy& policy = *request.pool->policy;
   while (!eligible.empty()) {
     Worker* const picked = policy.pick(eligible, request);

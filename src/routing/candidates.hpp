@@ -21,15 +21,13 @@ struct Candidates {
 /// Those that are healthy, with a breaker that permits, and not overloaded by their own report.
 [[nodiscard]] Candidates find_candidates(std::span<Worker* const> workers, TimePoint now);
 
-/// Takes out and returns those with a serial in `avoid`, unless nobody else is left (ruling 16).
-[[nodiscard]] std::vector<Worker*> keep_back(std::vector<Worker*>& eligible,
-                                             std::span<const std::uint32_t> avoid);
-
-/// Lets the pool's policy choose until a breaker admits its choice; nullptr: none does. `request`
-/// has its pool and time.
+/// Lets the pool's policy choose until a breaker admits its choice; nullptr: none does. Those with
+/// a serial in `avoid` are kept back, unless nobody else is left (ruling 16). `request` has its
+/// pool and time.
 [[nodiscard]] std::unique_ptr<Selection> admit_one(const WorkerTable& table,
                                                    std::vector<Worker*> eligible,
-                                                   const RoutingRequest& request);
+                                                   std::span<const std::uint32_t> avoid,
+                                                   RoutingRequest request);
 
 /// Whole seconds, at least 1, until the state of some worker can change: its breaker, or at its
 /// next health check. Of nobody: 1, as one may be registered at any time.

@@ -14,16 +14,7 @@ struct Side {
   RoutingRequest request;
   Worker* target = nullptr;  ///< named by the client
   Candidates candidates;
-  Workers kept_back;
 };
-
-/// Lets the policy choose of the eligible ones, those in `avoid` kept back.
-std::unique_ptr<Selection> choose(const WorkerTable& table, Side& side,
-                                  std::span<const std::uint32_t> avoid) {
-  side.kept_back = keep_back(side.candidates.eligible, avoid);
-  side.request.kept_back = side.kept_back;
-  return admit_one(table, std::move(side.candidates.eligible), side.request);
-}
 
 bool agree(const Worker& a, const Worker& b) noexcept {
   return a.facts().pd.pairing.agrees_with(b.facts().pd.pairing);
@@ -103,7 +94,7 @@ Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
                                TimePoint now) {
   if (!pools.complete()) return role_is_missing(pools);
   const auto side_of = [&](const ModelPool& pool) {
-    Side side{pool, request, nullptr, {}, {}};
+    Side side{pool, request, nullptr, {}};
     side.request.now = now;
     side.request.pool = &pool;
     return side;
@@ -122,10 +113,10 @@ Result<WorkerPair> select_pair(const WorkerTable& table, const PairPools& pools,
   std::erase_if(first, [&](const Worker* worker) { return !agrees_with_one(*worker, second); });
   if (first.empty()) return no_agreement(pools, now);
   WorkerPair pair;
-  pair.prefill = choose(table, prefill, avoid);
+  pair.prefill = admit_one(table, std::move(first), avoid, prefill.request);
   if (!pair.prefill) return nobody(prefill, now);
   std::erase_if(second, [&](const Worker* w) { return !agree(*w, pair.prefill->worker()); });
-  pair.decode = choose(table, decode, avoid);
+  pair.decode = admit_one(table, std::move(second), avoid, decode.request);
   if (!pair.decode) return nobody(decode, now);
   return pair;
 }

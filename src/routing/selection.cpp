@@ -23,13 +23,12 @@ Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table, const
   const std::span<Worker* const> choice =
       named ? std::span<Worker* const>(&*target, 1) : pool.workers;
   auto candidates = find_candidates(choice, now);
-  std::vector<Worker*> kept_back;
-  if (!named) kept_back = keep_back(candidates.eligible, avoid);
-  filled.kept_back = kept_back;
   if (candidates.eligible.empty() && candidates.relief) {
     return all_overloaded(pool.model, *candidates.relief);
   }
-  if (auto selection = admit_one(table, std::move(candidates.eligible), filled)) return selection;
+  if (auto selection = admit_one(table, std::move(candidates.eligible), avoid, filled)) {
+    return selection;
+  }
   GatewayError none = fail(ErrorCode::NoAvailableWorkers,
                            "All workers are unavailable (circuit breaker open or unhealthy)");
   none.retry_after_seconds = seconds_until_change(choice, now);

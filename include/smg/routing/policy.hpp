@@ -34,7 +34,7 @@ struct RoutingRequest {
   std::span<const std::uint32_t> tokens{};  ///< hinted, or of the body; then `text` does not count
   std::string_view text{};  ///< the prompt, UTF-8; empty also when nothing has read it
   TimePoint now{};          ///< set by select_worker
-  /// Set by select_worker: eligible, but kept back, for the request has failed there.
+  /// Set by admit_one: eligible, but kept back, for the request has failed there.
   std::span<Worker* const> kept_back{};
   const ModelPool* pool = nullptr;  ///< set by select_worker
 };

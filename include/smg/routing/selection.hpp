@@ -51,8 +51,7 @@ class Selection {
 /// Chooses a worker of `pool`: healthy, with a breaker that permits, not overloaded by its own
 /// report, and without its serial in `avoid` while there is another (ruling 16); among those the
 /// pool's policy decides. A worker that the client names is the only choice, tried before or not.
-/// Errors:
-/// NoAvailableWorkers, with the time after which asking again may help (ruling 17);
+/// Errors: NoAvailableWorkers, with the time after which asking again may help (ruling 17);
 /// WorkersOverloaded, if only their load rules out the last ones, with the time until the next
 /// report; InvalidTargetWorker (ruling 23).
 [[nodiscard]] Result<std::unique_ptr<Selection>> select_worker(const WorkerTable& table,
